@@ -54,6 +54,8 @@ type Relation struct {
 	Columns []Column
 	// Key lists the indexes of the columns that identify a row, in key order; empty when the table has no usable key.
 	Key []int
+	// Adapter is what the adapter that made the relation keeps with it. Nobody else looks at it.
+	Adapter any
 
 	byName map[string]int
 }

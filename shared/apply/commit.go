@@ -1,0 +1,179 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"tidemark/shared/change"
+	"tidemark/shared/fault"
+	"tidemark/shared/position"
+)
+
+// commit brings pieces into the target: all in one transaction as long as that works, and when the server refuses what
+// was written, a transaction for each run and then halves, down to the record that cannot pass. Good records before it
+// commit, other runs go on, and its own run stops there.
+func (a *Applier) commit(ctx context.Context, set *change.Set, pieces []piece) {
+	err := a.attempt(ctx, set, pieces)
+	if err == nil {
+		return
+	}
+	refused, isRefusal := errors.AsType[*WorkError](err)
+	switch {
+	case !isRefusal:
+		stopAll(pieces, err)
+	case len(pieces) > 1:
+		for _, p := range pieces {
+			a.commitRest(ctx, set, p)
+		}
+	case pieces[0].n > 1:
+		half := pieces[0].n / 2
+		rest := piece{run: pieces[0].run, n: pieces[0].n - half}
+		a.commitRest(ctx, set, piece{run: pieces[0].run, n: half})
+		a.commitRest(ctx, set, rest)
+	default:
+		a.target.Forget() // a changed schema may be the cause
+		one := pieces[0].run
+		one.stop(at(one.partition(), one.rangeOf(0, 1), refused.Err))
+	}
+}
+
+// commitRest is commit for what one run still has to give: an earlier piece may have stopped it.
+func (a *Applier) commitRest(ctx context.Context, set *change.Set, p piece) {
+	p.n = min(p.n, len(p.run.records))
+	if p.n > 0 && !p.run.isDone() {
+		a.commit(ctx, set, []piece{p})
+	}
+}
+
+// attempt tries pieces in one transaction. A nil error means that every piece has moved on: applied, skipped or
+// stopped by its own fault.
+func (a *Applier) attempt(ctx context.Context, set *change.Set, pieces []piece) error {
+	opening := a.opening(pieces)
+	tx, err := a.target.Begin(ctx, opening)
+	if err != nil {
+		return err
+	}
+	ledger := tx.Ledger()
+	plans, err := a.plan(ledger, pieces)
+	if err != nil || len(plans) == 0 {
+		tx.Rollback(ctx)
+		return err
+	}
+	work := a.work(set, plans, ledger.Incarnation)
+	err = tx.Commit(ctx, work)
+	if fault.Is(err, fault.UnknownOutcome) {
+		return a.resolve(ctx, opening, plans, err)
+	}
+	if err != nil {
+		return wrapWork(plans, err)
+	}
+	for _, p := range plans {
+		p.settle()
+	}
+	return nil
+}
+
+// plan judges every piece under the lock and takes what is already applied off the runs. It returns the plans that have
+// something to write. A piece that cannot begin stops its own run and nobody else's.
+func (a *Applier) plan(ledger Ledger, pieces []piece) ([]plan, error) {
+	if err := a.admit(ledger); err != nil {
+		return nil, err
+	}
+	plans := make([]plan, 0, len(pieces))
+	for _, p := range pieces {
+		checkpoint, ok := ledger.Checkpoints[p.run.partition()]
+		switch {
+		case !ok:
+			return nil, fault.New(fault.Bug, "%s: its checkpoint row was not locked", p.run.partition())
+		case checkpoint.Incarnation != ledger.Incarnation:
+			return nil, fault.New(fault.Fenced, "%s: its checkpoint belongs to the life %s, the target is in %s",
+				p.run.partition(), checkpoint.Incarnation, ledger.Incarnation)
+		}
+		made, err := judge(p, checkpoint)
+		if err != nil && made.isEmpty() {
+			p.run.stop(err)
+		}
+		p.run.outcome.Skipped += made.skip
+		p.run.advance(made.skip)
+		made.until, made.skip = made.until-made.skip, 0
+		if !made.isEmpty() {
+			plans = append(plans, made)
+		}
+	}
+	return plans, nil
+}
+
+// settle takes the plan's records off the run as applied.
+func (p plan) settle() {
+	p.run.outcome.Applied += p.until
+	p.run.advance(p.until)
+}
+
+func (a *Applier) work(set *change.Set, plans []plan, incarnation position.Incarnation) Work {
+	work := Work{Flow: a.options.Flow, Incarnation: incarnation, Advances: make([]Advance, 0, len(plans))}
+	for _, p := range plans {
+		advance := Advance{Partition: p.run.partition(), From: p.from, Next: p.rangeOf().Until}
+		for i := range p.until {
+			d := p.run.decoded[i]
+			work.Groups = appendGroups(work.Groups, set.Changes[d.from:d.until])
+			advance.RecordTime = later(advance.RecordTime, p.run.records[i].Time)
+		}
+		work.Advances = append(work.Advances, advance)
+	}
+	return work
+}
+
+// appendGroups puts each change behind the one before it: a group ends where relation or operation changes.
+func appendGroups(groups []Group, changes []change.Change) []Group {
+	for i := range changes {
+		c := &changes[i]
+		if last := len(groups) - 1; last >= 0 && groups[last].Relation == c.Relation && groups[last].Op == c.Op {
+			groups[last].Changes = append(groups[last].Changes, *c)
+			continue
+		}
+		groups = append(groups, Group{Relation: c.Relation, Op: c.Op, Changes: []change.Change{*c}})
+	}
+	return groups
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// resolve decides a commit whose reply was lost by asking the ledger under the lock on another connection (A14): what
+// lies below the position is applied, the rest is not. The lock waits for a transaction that is still on its way, and
+// the closing commit waits for a synchronous standby that the lost one may not have reached.
+func (a *Applier) resolve(ctx context.Context, opening Opening, plans []plan, lost error) error {
+	tx, err := a.target.Begin(ctx, opening)
+	if err != nil {
+		return fault.New(fault.UnknownOutcome, "%w; the ledger could not be asked: %w", lost, err)
+	}
+	ledger := tx.Ledger()
+	if err := a.admit(ledger); err != nil {
+		tx.Rollback(ctx)
+		return err
+	}
+	if err := tx.Commit(ctx, Work{Flow: a.options.Flow, Incarnation: ledger.Incarnation}); err != nil {
+		return fault.New(fault.UnknownOutcome, "%w; the ledger's word could not be confirmed: %w", lost, err)
+	}
+	for _, p := range plans {
+		if next := ledger.Checkpoints[p.run.partition()].Next; next.Before(p.rangeOf().Until) {
+			p.run.stop(fault.New(fault.Retryable, "commit %s %s: not applied, says the ledger: %w",
+				p.run.partition(), p.rangeOf(), errors.Unwrap(lost)))
+			continue
+		}
+		p.settle()
+	}
+	return nil
+}
+
+func wrapWork(plans []plan, err error) error {
+	if len(plans) == 1 {
+		return at(plans[0].run.partition(), plans[0].rangeOf(), err)
+	}
+	return err
+}

@@ -1,0 +1,188 @@
+package apply
+
+import (
+	"context"
+	"time"
+
+	"tidemark/shared/change"
+	"tidemark/shared/fault"
+	"tidemark/shared/position"
+	"tidemark/shared/record"
+)
+
+// run is the rest of one partition's records in a delivery: what is neither applied nor given up.
+type run struct {
+	records []record.Record
+	decoded []decoded // one for each of records
+	outcome *PartitionOutcome
+}
+
+// decoded is what a record means: a stretch of the set's changes, or why it has no meaning.
+type decoded struct {
+	from, until int
+	err         error
+}
+
+func (d decoded) rows() int { return d.until - d.from }
+
+func (r *run) partition() position.Partition { return r.outcome.Partition }
+
+func (r *run) isDone() bool { return len(r.records) == 0 || r.outcome.Err != nil }
+
+// stop gives up the rest of the run: it is reported unapplied with err.
+func (r *run) stop(err error) {
+	if r.outcome.Err == nil {
+		r.outcome.Err = err
+	}
+}
+
+// advance takes the first n records off the run as being in the target.
+func (r *run) advance(n int) {
+	if n == 0 {
+		return
+	}
+	r.outcome.Next = r.records[n-1].Offset.Next()
+	r.records, r.decoded = r.records[n:], r.decoded[n:]
+}
+
+// decode reads every record before the first round trip, so that no lock is held meanwhile. What cannot be read keeps its
+// error and its place: whether it matters is judged under the lock, because the target may have it already.
+func (a *Applier) decode(ctx context.Context, runs []*run) change.Set {
+	var set change.Set
+	fresh := false // the catalog was asked again in this call
+	for _, r := range runs {
+		r.decoded = make([]decoded, len(r.records))
+		for i := range r.records {
+			d := a.decodeOne(ctx, &r.records[i], &set)
+			if fault.Is(d.err, fault.Misconfigured) && !fresh {
+				// The table or column may have been made since the catalog was read.
+				fresh = true
+				a.target.Forget()
+				d = a.decodeOne(ctx, &r.records[i], &set)
+			}
+			if d.err != nil {
+				d.err = at(r.partition(), r.rangeOf(i, i+1), d.err)
+			}
+			r.decoded[i] = d
+		}
+	}
+	return set
+}
+
+func (a *Applier) decodeOne(ctx context.Context, rec *record.Record, set *change.Set) decoded {
+	from := len(set.Changes)
+	err := rec.Malformed
+	if err == nil {
+		err = a.decoder.Decode(ctx, rec, set)
+	}
+	if err != nil {
+		set.Changes = set.Changes[:from]
+		return decoded{from: from, until: from, err: err}
+	}
+	for i := from; i < len(set.Changes); i++ {
+		set.Changes[i].Offset = rec.Offset
+	}
+	return decoded{from: from, until: len(set.Changes)}
+}
+
+func (r *run) rangeOf(from, until int) position.Range {
+	return position.Range{From: r.records[from].Offset, Until: r.records[until-1].Offset.Next()}
+}
+
+// piece is the first n records of a run, offered to one transaction.
+type piece struct {
+	run *run
+	n   int
+}
+
+// nextPieces fills one transaction up to the limits, run by run. A record is never cut, so the first may exceed them.
+func nextPieces(runs []*run, maxRows, maxBytes int) []piece {
+	var pieces []piece
+	rows, bytes := 0, 0
+	for _, r := range runs {
+		if r.isDone() {
+			continue
+		}
+		n := 0
+		for n < len(r.records) {
+			rows += r.decoded[n].rows()
+			bytes += r.records[n].Size()
+			if (rows > maxRows || bytes > maxBytes) && (n > 0 || len(pieces) > 0) {
+				break
+			}
+			n++
+		}
+		if n > 0 {
+			pieces = append(pieces, piece{run: r, n: n})
+		}
+		if n < len(r.records) {
+			break
+		}
+	}
+	return pieces
+}
+
+func stopAll(pieces []piece, err error) {
+	for _, p := range pieces {
+		p.run.stop(err)
+	}
+}
+
+// plan is what a transaction will do with a piece, judged under the lock: records[:skip] are in the target, records
+// [skip:until] follow the checkpoint without a hole.
+type plan struct {
+	piece
+	skip, until int
+	from        position.Offset // where the checkpoint stands
+}
+
+func (p plan) rangeOf() position.Range { return p.run.rangeOf(p.skip, p.until) }
+
+func (p plan) isEmpty() bool { return p.skip == p.until }
+
+// judge compares a piece with the checkpoint. Nothing above a hole is applied before the hole is resolved (A1), and
+// what lies below the checkpoint counts as applied only if it is not newer than what was applied (A2): a topic that was
+// made anew starts below the old checkpoint and must not be taken for old news.
+func judge(p piece, checkpoint Checkpoint) (plan, error) {
+	made := plan{piece: p, from: checkpoint.Next}
+	records := p.run.records[:p.n]
+	for made.skip < len(records) && records[made.skip].Offset.Before(checkpoint.Next) {
+		rec := &records[made.skip]
+		if rec.Time.After(checkpoint.RecordTime) {
+			return plan{}, errUnprovenSkip(p.run, rec, checkpoint)
+		}
+		made.skip++
+	}
+	made.until = made.skip
+	expected := checkpoint.Next
+	for ; made.until < len(records); made.until++ {
+		if err := follows(p.run, made.until, expected); err != nil {
+			return made, err
+		}
+		expected = expected.Next()
+	}
+	return made, nil
+}
+
+// follows says why the i-th record of the run cannot be applied at expected; nil when it can.
+func follows(r *run, i int, expected position.Offset) error {
+	offset := r.records[i].Offset
+	switch {
+	case expected.Before(offset):
+		hole := position.Range{From: expected, Until: offset}
+		return fault.New(fault.Gap, "%s: the log jumps over %s, which the target never got", r.partition(), hole).
+			WithHint("the flow declares log: dense, so a hole is lost data until proven otherwise: check the topic's " +
+				"retention, compaction, filters and the event source's settings; nothing above the hole was applied")
+	case offset.Before(expected):
+		return fault.New(fault.Bug, "%s: offset %s after %s", r.partition(), offset, expected)
+	}
+	return r.decoded[i].err
+}
+
+func errUnprovenSkip(r *run, rec *record.Record, checkpoint Checkpoint) error {
+	return fault.New(fault.Gap, "%s: record %s is below the checkpoint %s, yet newer (%s) than all that was applied (%s)",
+		r.partition(), rec.Offset, checkpoint.Next, rec.Time.UTC().Format(time.RFC3339Nano),
+		checkpoint.RecordTime.UTC().Format(time.RFC3339Nano)).
+		WithHint("the topic was probably deleted and made anew: nothing was applied or skipped; compare the topic's id and " +
+			"start with the ledger before you move the checkpoint with tidemark flow start")
+}

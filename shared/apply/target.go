@@ -1,0 +1,116 @@
+package apply
+
+import (
+	"context"
+	"time"
+
+	"tidemark/shared/change"
+	"tidemark/shared/position"
+	"tidemark/shared/record"
+)
+
+// Target is the database that is written.
+type Target interface {
+	change.Catalog
+
+	// Begin opens a transaction, makes the checkpoint rows that are missing, locks those of the opening in order and
+	// reads what the ledger says. The transaction holds the locks until Commit or Rollback.
+	// Errors: fault.Retryable when the database cannot be reached or a lock is held too long, fault.Misconfigured when
+	// the ledger is absent or of a version that this release does not know.
+	Begin(ctx context.Context, opening Opening) (Transaction, error)
+
+	// Forget drops what was cached of the catalog, so that the next question asks the database again.
+	Forget()
+}
+
+// Transaction is one open transaction of a target. It belongs to one goroutine.
+type Transaction interface {
+	// Ledger is what Begin read under the locks.
+	Ledger() Ledger
+
+	// Commit writes work, moves the checkpoints and commits, all in one round trip. It ends the transaction whatever
+	// it returns. Nil means that the server answered COMMIT, and only that.
+	// Errors: fault.UnknownOutcome when the reply to COMMIT was lost; a *WorkError when the server refused what was
+	// written, so that a smaller piece may pass; anything else means that nothing was applied.
+	Commit(ctx context.Context, work Work) error
+
+	// Rollback ends the transaction without applying anything.
+	Rollback(ctx context.Context)
+}
+
+// Decoder turns a record into changes.
+type Decoder interface {
+	// Decode appends the changes of rec to set; a record without effect appends none.
+	// Errors: fault.Poison for a record that nobody can read, fault.Misconfigured for a table or column that the target
+	// lacks, whatever the catalog returns for the rest.
+	Decode(ctx context.Context, rec *record.Record, set *change.Set) error
+}
+
+// Opening names what a transaction will work on.
+type Opening struct {
+	Flow       string
+	Partitions []position.Partition // in lock order, each once
+}
+
+// Ledger is the ledger's word on an opening, read under the locks.
+type Ledger struct {
+	TargetID    position.TargetID
+	Incarnation position.Incarnation
+	State       State
+	// Parked says that the flow has parked records.
+	Parked bool
+	// Checkpoints has one entry for each partition of the opening whose row was locked.
+	Checkpoints map[position.Partition]Checkpoint
+}
+
+// Checkpoint is the ledger's row for one flow and partition.
+type Checkpoint struct {
+	Next        position.Offset
+	Incarnation position.Incarnation
+	// RecordTime is the highest time of a record applied so far; zero when none was.
+	RecordTime time.Time
+}
+
+// State is where a target stands in its life.
+type State string
+
+// The states of a target. Only a live one is written by apply.
+const (
+	StateNew       State = "new"
+	StateLive      State = "live"
+	StateRestoring State = "restoring"
+	StateHeld      State = "held"
+	StateFenced    State = "fenced"
+)
+
+// Work is what one transaction writes: groups in the order in which they take effect, and the checkpoints' moves.
+type Work struct {
+	Flow        string
+	Incarnation position.Incarnation
+	Groups      []Group
+	Advances    []Advance
+}
+
+// Advance moves one checkpoint. The server refuses it unless the row stands at From.
+type Advance struct {
+	Partition  position.Partition
+	From, Next position.Offset
+	RecordTime time.Time // the highest time among the records between; zero when they have none
+}
+
+// Group is a run of changes of one relation with one operation, in order.
+type Group struct {
+	Relation *change.Relation
+	Op       change.Op
+	Changes  []change.Change
+}
+
+// WorkError says that the server refused what a transaction wrote, over an intact connection: the same records in
+// smaller pieces may pass, down to the one that cannot.
+type WorkError struct{ Err error }
+
+// Error is the message of the refusal.
+func (e *WorkError) Error() string { return e.Err.Error() }
+
+// Unwrap gives the refusal, which has the class.
+func (e *WorkError) Unwrap() error { return e.Err }

@@ -1,0 +1,191 @@
+// Package ledger owns the SQL and the rows of Tidemark's own tables in the target: what one transaction of apply asks and
+// says there, and the acts of an operator.
+//
+// The tables themselves are made by package migrations. A Ledger is immutable and may be shared; it opens no
+// connection. It builds statements and reads their rows, and who owns the transaction runs them.
+package ledger
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"tidemark/shared/apply"
+	"tidemark/shared/fault"
+	"tidemark/shared/position"
+	"tidemark/shared/postgres"
+)
+
+// The versions of the ledger's schema that this release works with. A release accepts a range, so that functions of two
+// releases run beside each other during a deploy.
+const (
+	MinVersion = 1
+	MaxVersion = 1
+)
+
+// Ledger builds the statements for one schema.
+type Ledger struct{ schema string }
+
+// New returns the ledger in schema.
+func New(schema string) Ledger { return Ledger{schema: postgres.QuoteName(schema)} }
+
+// Rows are the rows of one statement's result, columns in PostgreSQL's text form, NULL as nil.
+type Rows [][][]byte
+
+// Version asks for the version of the ledger's schema.
+func (l Ledger) Version() postgres.Statement {
+	return postgres.Statement{SQL: "SELECT max(version_id)::text FROM " + l.schema + ".schema_version WHERE is_applied"}
+}
+
+// CheckVersion judges the answer to Version.
+// Errors: fault.Misconfigured outside of MinVersion to MaxVersion, with the command to run.
+func CheckVersion(rows Rows) error {
+	var version int64
+	if len(rows) == 1 && rows[0][0] != nil {
+		var err error
+		if version, err = strconv.ParseInt(string(rows[0][0]), 10, 64); err != nil {
+			return fault.New(fault.Bug, "the ledger's version is no number")
+		}
+	}
+	switch {
+	case version < MinVersion:
+		return fault.New(fault.Misconfigured, "the ledger has version %d, this release needs %d to %d",
+			version, MinVersion, MaxVersion).WithHint("run: tidemark migrate")
+	case version > MaxVersion:
+		return fault.New(fault.Misconfigured, "the ledger has version %d, this release needs %d to %d",
+			version, MinVersion, MaxVersion).WithHint("deploy a release that knows version %d", version)
+	}
+	return nil
+}
+
+// Open makes the checkpoint rows that an opening lacks, locks all of them in order, and reads target and positions.
+//
+// Missing rows are made before anything is locked (A4): two sessions that both lock a row that is not there get nothing
+// and both apply. The row starts at offset 0, the start of a log that its flow declares dense, and never at the first
+// offset seen.
+func (l Ledger) Open(opening apply.Opening) []postgres.Statement {
+	flow, topics, numbers := []byte(opening.Flow), topicArray(opening.Partitions), numberArray(opening.Partitions)
+	return []postgres.Statement{
+		{
+			SQL: "INSERT INTO " + l.schema + ".checkpoint (flow, topic, partition, next_offset, incarnation)" +
+				" SELECT $1::text, p.topic, p.partition, 0, t.incarnation" +
+				" FROM unnest($2::text[], $3::integer[]) AS p (topic, partition), " + l.schema + ".target AS t" +
+				" WHERE t.state = 'live' ORDER BY p.topic COLLATE \"C\", p.partition ON CONFLICT DO NOTHING",
+			Params: [][]byte{flow, topics, numbers},
+		},
+		{
+			SQL: "SELECT c.topic, c.partition::text, c.next_offset::text, c.incarnation::text," +
+				" (extract(epoch FROM c.record_time) * 1000000)::bigint::text" +
+				" FROM " + l.schema + ".checkpoint AS c" +
+				" JOIN unnest($2::text[], $3::integer[]) AS p (topic, partition) USING (topic, partition)" +
+				" WHERE c.flow = $1::text ORDER BY c.topic, c.partition FOR UPDATE OF c",
+			Params: [][]byte{flow, topics, numbers},
+		},
+		{
+			SQL: "SELECT t.target_id, t.incarnation::text, t.state, EXISTS (SELECT FROM " + l.schema +
+				".quarantine AS q WHERE q.flow = $1::text AND q.state = 'parked')::text FROM " + l.schema + ".target AS t",
+			Params: [][]byte{flow},
+		},
+	}
+}
+
+// OpenAnswers is the number of statements that Open returns; ReadOpen wants the rows of as many.
+const OpenAnswers = 3
+
+// ReadOpen reads the answers to Open.
+func ReadOpen(answers []Rows) (apply.Ledger, error) {
+	checkpoints, target := answers[1], answers[2]
+	if len(target) != 1 {
+		return apply.Ledger{}, fault.New(fault.Misconfigured, "the ledger has %d target rows, want 1", len(target)).
+			WithHint("the ledger was changed by hand: restore it from a backup")
+	}
+	read := apply.Ledger{
+		TargetID:    position.TargetID(target[0][0]),
+		Incarnation: position.Incarnation(target[0][1]),
+		State:       apply.State(target[0][2]),
+		Parked:      string(target[0][3]) == "true",
+		Checkpoints: make(map[position.Partition]apply.Checkpoint, len(checkpoints)),
+	}
+	for _, row := range checkpoints {
+		partition, checkpoint, err := readCheckpoint(row)
+		if err != nil {
+			return apply.Ledger{}, err
+		}
+		read.Checkpoints[partition] = checkpoint
+	}
+	return read, nil
+}
+
+func readCheckpoint(row [][]byte) (position.Partition, apply.Checkpoint, error) {
+	partition, err := position.ParsePartition(string(row[0]) + "/" + string(row[1]))
+	if err != nil {
+		return partition, apply.Checkpoint{}, fault.New(fault.Bug, "read a checkpoint row: %w", err)
+	}
+	next, err := position.ParseOffset(string(row[2]))
+	if err != nil {
+		return partition, apply.Checkpoint{}, fault.New(fault.Bug, "read checkpoint %s: %w", partition, err)
+	}
+	checkpoint := apply.Checkpoint{Next: next, Incarnation: position.Incarnation(row[3])}
+	if row[4] != nil {
+		micros, err := strconv.ParseInt(string(row[4]), 10, 64)
+		if err != nil {
+			return partition, apply.Checkpoint{}, fault.New(fault.Bug, "read checkpoint %s: its record time: %w", partition, err)
+		}
+		checkpoint.RecordTime = time.UnixMicro(micros).UTC()
+	}
+	return partition, checkpoint, nil
+}
+
+// Advance moves the checkpoints of work. The server raises unless each stood where work says and the target still lives
+// the incarnation (A3).
+func (l Ledger) Advance(work apply.Work) postgres.Statement {
+	partitions := make([]position.Partition, 0, len(work.Advances))
+	var from, next, times strings.Builder
+	for i, a := range work.Advances {
+		partitions = append(partitions, a.Partition)
+		if i > 0 {
+			from.WriteByte(',')
+			next.WriteByte(',')
+			times.WriteByte(',')
+		}
+		from.WriteString(a.From.String())
+		next.WriteString(a.Next.String())
+		times.WriteString(timeElement(a.RecordTime))
+	}
+	return postgres.Statement{
+		SQL: "SELECT " + l.schema + ".advance($1::text, $2::text[], $3::integer[], $4::bigint[], $5::bigint[]," +
+			" $6::timestamptz[], $7::uuid)",
+		Params: [][]byte{
+			[]byte(work.Flow), topicArray(partitions), numberArray(partitions), braced(from.String()), braced(next.String()),
+			braced(times.String()), []byte(work.Incarnation),
+		},
+	}
+}
+
+func timeElement(t time.Time) string {
+	if t.IsZero() {
+		return "NULL"
+	}
+	return `"` + t.UTC().Format("2006-01-02 15:04:05.999999") + `+00"`
+}
+
+func topicArray(partitions []position.Partition) []byte {
+	topics := make([]string, len(partitions))
+	for i, p := range partitions {
+		topics[i] = p.Topic
+	}
+	return postgres.TextArray(topics)
+}
+
+func numberArray(partitions []position.Partition) []byte {
+	numbers := make([]string, len(partitions))
+	for i, p := range partitions {
+		numbers[i] = strconv.FormatInt(int64(p.Number), 10)
+	}
+	return braced(strings.Join(numbers, ","))
+}
+
+func braced(elements string) []byte { return []byte("{" + elements + "}") }
+
+func errAct(act string, err error) error { return fmt.Errorf("%s: %w", act, err) }

@@ -1,0 +1,214 @@
+package ledger
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"tidemark/shared/apply"
+	"tidemark/shared/fault"
+	"tidemark/shared/position"
+	"tidemark/shared/postgres"
+)
+
+// Operator does the acts of a person on one ledger, each in a transaction of its own with its audit row.
+type Operator struct {
+	conn   *pgx.Conn
+	schema string
+	actor  string
+}
+
+// NewOperator returns an operator. actor is who acts, for the audit.
+func NewOperator(conn *pgx.Conn, schema, actor string) *Operator {
+	return &Operator{conn: conn, schema: postgres.QuoteName(schema), actor: actor}
+}
+
+// Life is the ledger's word on a target.
+type Life struct {
+	TargetID    position.TargetID
+	Incarnation position.Incarnation
+	Lineage     position.Lineage
+	State       apply.State
+}
+
+// Init makes a new target live: it takes the id and mints its first incarnation. On a target that is live under the same
+// id it changes nothing, and made is false.
+// Errors: fault.Misconfigured when the target has another id, fault.Fenced when it is in another state.
+func (o *Operator) Init(ctx context.Context, id position.TargetID) (life Life, made bool, err error) {
+	err = o.act(ctx, "init", func(tx pgx.Tx) (any, any, error) {
+		before, err := o.readLife(ctx, tx)
+		if err != nil {
+			return nil, nil, err
+		}
+		life, made = before, false
+		if before.State != apply.StateNew {
+			return nil, nil, checkLife(before, id)
+		}
+		made = true
+		row := tx.QueryRow(ctx, "UPDATE "+o.schema+".target SET target_id = $1, incarnation = gen_random_uuid(), lineage = 1,"+
+			" state = 'live', minted_at = now(), reason = 'init' RETURNING target_id, incarnation::text, lineage, state", string(id))
+		if err := row.Scan(&life.TargetID, &life.Incarnation, &life.Lineage, &life.State); err != nil {
+			return nil, nil, err
+		}
+		return before, life, nil
+	})
+	return life, made, err
+}
+
+func checkLife(life Life, id position.TargetID) error {
+	if life.TargetID != id {
+		return fault.New(fault.Misconfigured, "the database is target %q, not %q", life.TargetID.String(), id.String()).
+			WithHint("correct TIDEMARK_TARGET_ID or TIDEMARK_DATABASE_URL; nothing was written")
+	}
+	if life.State != apply.StateLive {
+		return fault.New(fault.Fenced, "target %s is %s", id, life.State).
+			WithHint("another act is under way; init makes only a new target live")
+	}
+	return nil
+}
+
+func (o *Operator) readLife(ctx context.Context, tx pgx.Tx) (Life, error) {
+	var life Life
+	var id, incarnation *string
+	err := tx.QueryRow(ctx, "SELECT target_id, incarnation::text, lineage, state FROM "+o.schema+".target FOR UPDATE").
+		Scan(&id, &incarnation, &life.Lineage, &life.State)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return life, fault.New(fault.Misconfigured, "the ledger has no target row").WithHint("run: tidemark migrate")
+	}
+	if id != nil {
+		life.TargetID = position.TargetID(*id)
+	}
+	if incarnation != nil {
+		life.Incarnation = position.Incarnation(*incarnation)
+	}
+	return life, err
+}
+
+// Start is where a partition of a flow shall begin.
+type Start struct {
+	Partition position.Partition
+	At        position.Offset
+}
+
+// Moved is what StartFlow did to one partition.
+type Moved struct {
+	Start
+	Existed bool
+	From    position.Offset // where the checkpoint stood; meaningful if Existed
+}
+
+// StartFlow puts checkpoints where starts say. A partition without a checkpoint begins there, and a start above 0 leaves
+// a gap row of how 'origin'. A checkpoint that exists is moved only with a reason, and then begins a new generation:
+// moving it forward leaves a gap row of how 'accepted', moving it back makes the records between apply again.
+// Errors: fault.Misconfigured when the target is not live under id, or a checkpoint exists and reason is empty.
+func (o *Operator) StartFlow(
+	ctx context.Context, id position.TargetID, flow string, starts []Start, reason string,
+) ([]Moved, error) {
+	var moved []Moved
+	err := o.act(ctx, "flow start", func(tx pgx.Tx) (any, any, error) {
+		life, err := o.readLife(ctx, tx)
+		if err != nil {
+			return nil, nil, err
+		}
+		if life.State == apply.StateNew {
+			return nil, nil, fault.New(fault.Misconfigured, "the target has no life yet").WithHint("run: tidemark init")
+		}
+		if err := checkLife(life, id); err != nil {
+			return nil, nil, err
+		}
+		for _, s := range starts {
+			m, err := o.startPartition(ctx, tx, flow, s, reason)
+			if err != nil {
+				return nil, nil, fmt.Errorf("start %s: %w", s.Partition, err)
+			}
+			moved = append(moved, m)
+		}
+		return nil, map[string]any{"flow": flow, "moved": moved, "reason": reason}, nil
+	})
+	return moved, err
+}
+
+func (o *Operator) startPartition(ctx context.Context, tx pgx.Tx, flow string, s Start, reason string) (Moved, error) {
+	p, at := s.Partition, int64(s.At)
+	tag, err := tx.Exec(ctx, "INSERT INTO "+o.schema+".checkpoint (flow, topic, partition, next_offset, incarnation)"+
+		" SELECT $1, $2, $3, $4, incarnation FROM "+o.schema+".target ON CONFLICT DO NOTHING", flow, p.Topic, p.Number, at)
+	if err != nil {
+		return Moved{}, err
+	}
+	if tag.RowsAffected() == 1 {
+		return Moved{Start: s}, o.addGap(ctx, tx, flow, p, position.Range{From: 0, Until: s.At}, "origin", reason)
+	}
+	var from position.Offset
+	err = tx.QueryRow(ctx, "SELECT next_offset FROM "+o.schema+".checkpoint WHERE flow = $1 AND topic = $2 AND partition = $3"+
+		" FOR UPDATE", flow, p.Topic, p.Number).Scan(&from)
+	if err != nil {
+		return Moved{}, err
+	}
+	moved := Moved{Start: s, Existed: true, From: from}
+	if from == s.At {
+		return moved, nil
+	}
+	if reason == "" {
+		return Moved{}, fault.New(fault.Misconfigured, "its checkpoint stands at %s already", from).
+			WithHint("to move it to %s give --reason: forward leaves out %s for good, back applies the records again",
+				s.At, position.Range{From: from, Until: s.At})
+	}
+	_, err = tx.Exec(ctx, "UPDATE "+o.schema+".checkpoint SET next_offset = $4, generation = generation + 1, record_time = NULL,"+
+		" leader_epoch = NULL, topic_id = NULL, updated_at = now() WHERE flow = $1 AND topic = $2 AND partition = $3",
+		flow, p.Topic, p.Number, at)
+	if err != nil {
+		return Moved{}, err
+	}
+	return moved, o.addGap(ctx, tx, flow, p, position.Range{From: from, Until: s.At}, "accepted", reason)
+}
+
+func (o *Operator) addGap(
+	ctx context.Context, tx pgx.Tx, flow string, p position.Partition, gap position.Range, how, why string,
+) error {
+	if gap.IsEmpty() {
+		return nil
+	}
+	_, err := tx.Exec(ctx, "INSERT INTO "+o.schema+".gap (flow, topic, partition, from_offset, until_offset, generation, how, who, why)"+
+		" SELECT $1, $2, $3, $4, $5, generation, $6, $7, $8 FROM "+o.schema+".checkpoint"+
+		" WHERE flow = $1 AND topic = $2 AND partition = $3",
+		flow, p.Topic, p.Number, int64(gap.From), int64(gap.Until), how, o.actor, why)
+	return err
+}
+
+// act runs one act and its audit row in a transaction. An act that returns neither before nor after changed nothing and
+// leaves no row.
+func (o *Operator) act(ctx context.Context, name string, do func(pgx.Tx) (before, after any, err error)) error {
+	err := pgx.BeginFunc(ctx, o.conn, func(tx pgx.Tx) error {
+		before, after, err := do(tx)
+		if err != nil || before == nil && after == nil {
+			return err
+		}
+		was, err := json.Marshal(before)
+		if err != nil {
+			return err
+		}
+		is, err := json.Marshal(after)
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, "INSERT INTO "+o.schema+".audit (actor, act, arguments, before, after) VALUES ($1, $2, '{}', $3, $4)",
+			o.actor, name, was, is)
+		return err
+	})
+	if err != nil {
+		return errAct(name, classifyAct(err))
+	}
+	return nil
+}
+
+// classifyAct adds the command to run when the ledger is not there at all.
+func classifyAct(err error) error {
+	classified := postgres.Classify(err)
+	if fault.Is(classified, fault.Misconfigured) && fault.HintOf(classified) == "" {
+		return fault.New(fault.Misconfigured, "%w", classified).WithHint("is the ledger there? run: tidemark migrate")
+	}
+	return classified
+}

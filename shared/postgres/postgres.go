@@ -1,0 +1,40 @@
+// Package postgres owns what every PostgreSQL adapter of Tidemark needs to say the same way: a statement with its
+// parameters as text, quoted names, array literals, and the table that gives each SQLSTATE its fault class.
+//
+// It opens no connection. Its functions are pure and safe for concurrent use.
+package postgres
+
+import (
+	"strings"
+)
+
+// Statement is one SQL statement with its parameters in PostgreSQL's text form. A nil parameter is NULL.
+type Statement struct {
+	SQL    string
+	Params [][]byte
+}
+
+// QuoteName quotes one identifier.
+func QuoteName(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+
+// QuoteTable quotes a table's name in two parts.
+func QuoteTable(schema, table string) string { return QuoteName(schema) + "." + QuoteName(table) }
+
+// TextArray is the literal of a text[] without NULLs.
+func TextArray(values []string) []byte {
+	out := []byte{'{'}
+	for i, v := range values {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, '"')
+		for _, c := range []byte(v) {
+			if c == '"' || c == '\\' {
+				out = append(out, '\\')
+			}
+			out = append(out, c)
+		}
+		out = append(out, '"')
+	}
+	return append(out, '}')
+}

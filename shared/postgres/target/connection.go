@@ -1,0 +1,115 @@
+package target
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"tidemark/shared/fault"
+	"tidemark/shared/postgres"
+	"tidemark/shared/postgres/ledger"
+)
+
+// connection is one connection to the database, used by one goroutine at a time.
+type connection struct {
+	pg     *pgconn.PgConn
+	warned atomic.Bool // a warning came in since the last flight began
+}
+
+var errNoCancel = errors.New("cancel requests are never sent: a cancelled COMMIT may succeed without its standby")
+
+// connect opens a connection and checks that it leads to a server that can be written.
+//
+// The driver sends a cancel request when it gives a connection up. One that meets a COMMIT waiting for a standby makes
+// the COMMIT succeed without it, so once the connection is made its dialer refuses to dial again (A14).
+func connect(ctx context.Context, config *pgconn.Config, timeout time.Duration) (*connection, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	c := &connection{}
+	var sealed atomic.Bool
+	own := config.Copy()
+	dial := own.DialFunc
+	own.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+		if sealed.Load() {
+			return nil, errNoCancel
+		}
+		return dial(ctx, network, address)
+	}
+	own.OnNotice = func(_ *pgconn.PgConn, notice *pgconn.Notice) {
+		if notice.SeverityUnlocalized == "WARNING" {
+			c.warned.Store(true)
+		}
+	}
+	if own.ValidateConnect == nil {
+		own.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
+	}
+	pg, err := pgconn.ConnectConfig(ctx, own)
+	if err != nil {
+		return nil, classifyConnect(err)
+	}
+	sealed.Store(true)
+	c.pg = pg
+	return c, nil
+}
+
+// classifyConnect classifies an error of connecting. What the server itself says stands; anything else is a server that
+// cannot be reached now.
+func classifyConnect(err error) error {
+	if _, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return fault.New(fault.ClassOf(postgres.Classify(err)), "connect to the database: %w", postgres.Classify(err))
+	}
+	if failed, ok := errors.AsType[*pgconn.ConnectError](err); ok && failed.Unwrap() != nil {
+		return fault.New(fault.Retryable, "connect to the database: %w", postgres.Classify(err))
+	}
+	return fault.New(fault.ClassOf(postgres.Classify(err)), "connect to the database: %w", postgres.Classify(err))
+}
+
+// answer is what one statement of a flight gave.
+type answer struct {
+	rows ledger.Rows
+	tag  string
+}
+
+// flight sends statements in one round trip and reads their answers in order. On an error of a statement the server
+// passes over the rest of the flight; the answers are then those before it.
+func (c *connection) flight(ctx context.Context, statements []postgres.Statement) ([]answer, error) {
+	c.warned.Store(false)
+	batch := &pgconn.Batch{}
+	for i := range statements {
+		batch.ExecParams(statements[i].SQL, statements[i].Params, nil, nil, nil)
+	}
+	results := c.pg.ExecBatch(ctx, batch)
+	answers := make([]answer, 0, len(statements))
+	for results.NextResult() {
+		read := results.ResultReader().Read()
+		if read.Err != nil {
+			break // Close returns the same error, with what is known of the connection
+		}
+		answers = append(answers, answer{rows: read.Rows, tag: read.CommandTag.String()})
+	}
+	return answers, results.Close()
+}
+
+// isBroken says whether the connection cannot be used again.
+func (c *connection) isBroken() bool { return c.pg.IsClosed() || c.pg.TxStatus() == 0 }
+
+// isIdle says whether no transaction is open on the connection.
+func (c *connection) isIdle() bool { return !c.pg.IsClosed() && c.pg.TxStatus() == 'I' }
+
+// cut closes the socket and nothing else: the server finds out by itself.
+func (c *connection) cut() {
+	if err := c.pg.Conn().Close(); err == nil || errors.Is(err, net.ErrClosed) {
+		return
+	}
+}
+
+// isServerReply says whether err is the server's answer to a statement over a connection that lives on. A FATAL error is
+// not: it may come between a commit and its reply.
+func isServerReply(err error) bool {
+	server, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && server.SeverityUnlocalized == "ERROR"
+}

@@ -1,0 +1,130 @@
+package writer
+
+import (
+	"tidemark/shared/change"
+	"tidemark/shared/postgres"
+	"tidemark/shared/postgres/catalog"
+)
+
+// upsert makes the row of a key what the change says, whether or not it is there; in a table without a key it adds a row.
+// Where ON CONFLICT cannot infer the key, because its constraint is deferrable, it updates first and inserts what was
+// not met; the partition's lock keeps others from the key meanwhile.
+func upsert(table *catalog.Table, c *change.Change) postgres.Statement {
+	var s sql
+	columns := written(table, c.Row)
+	set := settable(table, columns)
+	if len(table.Key) > 0 && !table.Arbiter {
+		s.write("WITH met AS (")
+		if len(set) > 0 {
+			s.write("UPDATE ", table.Quoted, " SET ")
+			s.assign(table, set, c.Row).whereKey(table, c).write(" RETURNING 1) ")
+		} else {
+			s.write("SELECT 1 FROM ", table.Quoted).whereKey(table, c).write(") ")
+		}
+		s.into(table, columns).write(" SELECT ").cells(table, columns, c.Row)
+		return s.write(" WHERE NOT EXISTS (SELECT FROM met)").statement()
+	}
+	if len(columns) == 0 {
+		return s.write("INSERT INTO ", table.Quoted, " DEFAULT VALUES").statement()
+	}
+	s.into(table, columns).write(" VALUES (").cells(table, columns, c.Row).write(")")
+	return s.onConflict(table, set).statement()
+}
+
+func (s *sql) into(table *catalog.Table, columns []int) *sql {
+	s.write("INSERT INTO ", table.Quoted, " (").list(columns, ", ", func(i int) { s.write(table.Columns[i].Quoted) })
+	return s.write(") OVERRIDING SYSTEM VALUE")
+}
+
+func (s *sql) cells(table *catalog.Table, columns []int, row []change.Value) *sql {
+	return s.list(columns, ", ", func(i int) { s.value(row[i], table.Columns[i].Cast) })
+}
+
+func (s *sql) onConflict(table *catalog.Table, set []int) *sql {
+	if len(table.Key) == 0 || !table.Arbiter {
+		return s
+	}
+	s.write(" ON CONFLICT (").list(table.Key, ", ", func(i int) { s.write(table.Columns[i].Quoted) }).write(")")
+	if len(set) == 0 {
+		return s.write(" DO NOTHING")
+	}
+	return s.write(" DO UPDATE SET ").list(set, ", ", func(i int) {
+		s.write(table.Columns[i].Quoted, " = EXCLUDED.", table.Columns[i].Quoted)
+	})
+}
+
+func (s *sql) assign(table *catalog.Table, set []int, row []change.Value) *sql {
+	return s.list(set, ", ", func(i int) {
+		s.write(table.Columns[i].Quoted, " = ").value(row[i], table.Columns[i].Cast)
+	})
+}
+
+func (s *sql) whereKey(table *catalog.Table, c *change.Change) *sql {
+	n := 0
+	return s.write(" WHERE ").list(table.Key, " AND ", func(i int) {
+		s.write(table.Columns[i].Quoted, " = ").value(c.Key[n], table.Columns[i].Cast)
+		n++
+	})
+}
+
+// whereOne finds one row that equals old, NULLs included. ctid alone is not enough in a partitioned table.
+func (s *sql) whereOne(table *catalog.Table, old []change.Value) *sql {
+	s.write(" WHERE (tableoid, ctid) = (SELECT tableoid, ctid FROM ", table.Quoted, " WHERE true")
+	for _, i := range written(table, old) {
+		column := table.Columns[i]
+		if column.Equal {
+			s.write(" AND ", column.Quoted, " IS NOT DISTINCT FROM ").value(old[i], column.Cast)
+			continue
+		}
+		s.write(" AND ", column.Quoted, "::text IS NOT DISTINCT FROM (").value(old[i], column.Cast).write(")::text")
+	}
+	return s.write(" LIMIT 1)")
+}
+
+func deleteKey(table *catalog.Table, c *change.Change) postgres.Statement {
+	var s sql
+	return s.write("DELETE FROM ", table.Quoted).whereKey(table, c).statement()
+}
+
+// update changes some cells of a row that must be there: an insert would invent what the record does not carry.
+func (w Writer) update(table *catalog.Table, c *change.Change) postgres.Statement {
+	var s sql
+	keyed := len(table.Key) > 0
+	columns := written(table, c.Row)
+	if keyed {
+		columns = settable(table, columns)
+	}
+	where := func() *sql {
+		if keyed {
+			return s.whereKey(table, c)
+		}
+		return s.whereOne(table, c.Old)
+	}
+	s.write("WITH met AS (")
+	if len(columns) > 0 {
+		s.write("UPDATE ", table.Quoted, " SET ").assign(table, columns, c.Row)
+		where().write(" RETURNING 1)")
+	} else {
+		s.write("SELECT 1 FROM ", table.Quoted)
+		where().write(")")
+	}
+	return w.expectOne(&s, table)
+}
+
+// deleteEqual removes exactly one of the rows that equal the old one.
+func (w Writer) deleteEqual(table *catalog.Table, c *change.Change) postgres.Statement {
+	var s sql
+	s.write("WITH met AS (DELETE FROM ", table.Quoted).whereOne(table, c.Old).write(" RETURNING 1)")
+	return w.expectOne(&s, table)
+}
+
+func (w Writer) expectOne(s *sql, table *catalog.Table) postgres.Statement {
+	s.write(" SELECT ", w.schema, ".expect((SELECT count(*) FROM met), 1, ")
+	return s.text(table.Name.String()).write(")").statement()
+}
+
+func (w Writer) clear(table *catalog.Table) postgres.Statement {
+	var s sql
+	s.write("SELECT ", w.schema, ".clear_table(")
+	return s.text(table.Quoted).write("::regclass)").statement()
+}
