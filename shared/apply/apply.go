@@ -191,8 +191,8 @@ func (a *Applier) judge(ledger Ledger) error {
 			WithHint("deploy a release that knows it")
 	}
 	if ledger.TargetID != a.options.TargetID {
-		return fault.New(fault.Misconfigured, "the database is target %q, the configuration says %q",
-			ledger.TargetID.String(), a.options.TargetID.String()).
+		return fault.New(fault.Misconfigured, "%w: it is %q, the configuration says %q",
+			ErrOtherTarget, ledger.TargetID.String(), a.options.TargetID.String()).
 			WithHint("correct TIDEMARK_TARGET_ID or TIDEMARK_DATABASE_URL; nothing was written")
 	}
 	if !a.life.adopt(ledger.Incarnation) {

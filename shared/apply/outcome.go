@@ -24,9 +24,9 @@ type PartitionOutcome struct {
 	Err error
 }
 
-// Next is the map partition → next offset, for the reply to an event source.
-func (o Outcome) Next() map[position.Partition]position.Offset {
-	next := make(map[position.Partition]position.Offset, len(o.Partitions))
+// Next is the cut that the outcome's partitions are known to stand at, for the reply to an event source.
+func (o Outcome) Next() position.Cut {
+	next := make(position.Cut, len(o.Partitions))
 	for i := range o.Partitions {
 		next[o.Partitions[i].Partition] = o.Partitions[i].Next
 	}

@@ -2,6 +2,7 @@ package apply
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"tidemark/shared/change"
@@ -45,6 +46,9 @@ type Decoder interface {
 	// lacks, whatever the catalog returns for the rest.
 	Decode(ctx context.Context, rec *record.Record, set *change.Set) error
 }
+
+// ErrOtherTarget says that the database is another target than the configuration means.
+var ErrOtherTarget = errors.New("the database is another target")
 
 // Opening names what a transaction will work on.
 type Opening struct {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -60,7 +61,8 @@ func (o *Operator) Init(ctx context.Context, id position.TargetID) (life Life, m
 
 func checkLife(life Life, id position.TargetID) error {
 	if life.TargetID != id {
-		return fault.New(fault.Misconfigured, "the database is target %q, not %q", life.TargetID.String(), id.String()).
+		return fault.New(fault.Misconfigured, "%w: it is %q, the configuration says %q",
+			apply.ErrOtherTarget, life.TargetID.String(), id.String()).
 			WithHint("correct TIDEMARK_TARGET_ID or TIDEMARK_DATABASE_URL; nothing was written")
 	}
 	if life.State != apply.StateLive {
@@ -119,6 +121,7 @@ func (o *Operator) StartFlow(
 		if err := checkLife(life, id); err != nil {
 			return nil, nil, err
 		}
+		slices.SortFunc(starts, func(a, b Start) int { return a.Partition.Compare(b.Partition) })
 		for _, s := range starts {
 			m, err := o.startPartition(ctx, tx, flow, s, reason)
 			if err != nil {
@@ -131,6 +134,20 @@ func (o *Operator) StartFlow(
 	return moved, err
 }
 
+// Partitions lists the partitions of a flow that have a checkpoint, in lock order.
+func (o *Operator) Partitions(ctx context.Context, flow string) ([]position.Partition, error) {
+	rows, err := o.conn.Query(ctx, "SELECT topic, partition FROM "+o.schema+".checkpoint WHERE flow = $1"+
+		" ORDER BY topic, partition", flow)
+	if err != nil {
+		return nil, classifyAct(err)
+	}
+	partitions, err := pgx.CollectRows(rows, pgx.RowToStructByPos[position.Partition])
+	if err != nil {
+		return nil, classifyAct(err)
+	}
+	return partitions, nil
+}
+
 func (o *Operator) startPartition(ctx context.Context, tx pgx.Tx, flow string, s Start, reason string) (Moved, error) {
 	p, at := s.Partition, int64(s.At)
 	tag, err := tx.Exec(ctx, "INSERT INTO "+o.schema+".checkpoint (flow, topic, partition, next_offset, incarnation)"+
@@ -139,7 +156,7 @@ func (o *Operator) startPartition(ctx context.Context, tx pgx.Tx, flow string, s
 		return Moved{}, err
 	}
 	if tag.RowsAffected() == 1 {
-		return Moved{Start: s}, o.addGap(ctx, tx, flow, p, position.Range{From: 0, Until: s.At}, "origin", reason)
+		return Moved{Start: s}, o.addGap(ctx, tx, gap{flow, p, position.Range{Until: s.At}, "origin", reason})
 	}
 	var from position.Offset
 	err = tx.QueryRow(ctx, "SELECT next_offset FROM "+o.schema+".checkpoint WHERE flow = $1 AND topic = $2 AND partition = $3"+
@@ -162,19 +179,25 @@ func (o *Operator) startPartition(ctx context.Context, tx pgx.Tx, flow string, s
 	if err != nil {
 		return Moved{}, err
 	}
-	return moved, o.addGap(ctx, tx, flow, p, position.Range{From: from, Until: s.At}, "accepted", reason)
+	return moved, o.addGap(ctx, tx, gap{flow, p, position.Range{From: from, Until: s.At}, "accepted", reason})
 }
 
-func (o *Operator) addGap(
-	ctx context.Context, tx pgx.Tx, flow string, p position.Partition, gap position.Range, how, why string,
-) error {
-	if gap.IsEmpty() {
+// gap is a row of the gap table.
+type gap struct {
+	flow      string
+	partition position.Partition
+	offsets   position.Range
+	how, why  string
+}
+
+func (o *Operator) addGap(ctx context.Context, tx pgx.Tx, g gap) error {
+	if g.offsets.IsEmpty() {
 		return nil
 	}
-	_, err := tx.Exec(ctx, "INSERT INTO "+o.schema+".gap (flow, topic, partition, from_offset, until_offset, generation, how, who, why)"+
-		" SELECT $1, $2, $3, $4, $5, generation, $6, $7, $8 FROM "+o.schema+".checkpoint"+
+	_, err := tx.Exec(ctx, "INSERT INTO "+o.schema+".gap (flow, topic, partition, from_offset, until_offset, generation,"+
+		" how, who, why) SELECT $1, $2, $3, $4, $5, generation, $6, $7, $8 FROM "+o.schema+".checkpoint"+
 		" WHERE flow = $1 AND topic = $2 AND partition = $3",
-		flow, p.Topic, p.Number, int64(gap.From), int64(gap.Until), how, o.actor, why)
+		g.flow, g.partition.Topic, g.partition.Number, int64(g.offsets.From), int64(g.offsets.Until), g.how, o.actor, g.why)
 	return err
 }
 

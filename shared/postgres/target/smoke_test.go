@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgconn"
-
 	"tidemark/shared/apply"
 	"tidemark/shared/change"
 	"tidemark/shared/position"
@@ -40,11 +38,7 @@ func (d testDecoder) Decode(ctx context.Context, rec *record.Record, set *change
 func TestSmoke(t *testing.T) {
 	t.Parallel()
 	db := postgrestest.Live(t, "CREATE TABLE t (id int PRIMARY KEY, v text)")
-	config, err := pgconn.ParseConfig(db.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tg, err := target.New(target.Options{Database: config, Flow: "f", Now: time.Now})
+	tg, err := target.New(target.Options{Database: db.URL, Flow: "f", Now: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,7 +29,8 @@ import (
 
 // Options configures a Target. Database, Flow and Now are required.
 type Options struct {
-	Database     *pgconn.Config
+	// Database is the address: a postgres:// URL or a list of keyword=value.
+	Database     string
 	LedgerSchema string // "" means tidemark
 	Flow         string
 	// Route leads a table of the source to a table of the target; nil keeps names.
@@ -65,6 +66,7 @@ func (o Options) withDefaults() Options {
 // Target is a PostgreSQL database that one flow is applied to.
 type Target struct {
 	options Options
+	address *pgconn.Config
 	ledger  ledger.Ledger
 	writer  writer.Writer
 	slots   chan struct{} // one for each connection in use
@@ -82,14 +84,21 @@ type known struct {
 }
 
 // New returns a target. It connects when it is first used.
-// Errors: fault.Bug for options that cannot work.
+// Errors: fault.Misconfigured for an address that does not parse, fault.Bug for other options that cannot work.
 func New(options Options) (*Target, error) {
 	options = options.withDefaults()
-	if options.Database == nil || options.Flow == "" || options.Now == nil {
-		return nil, fault.New(fault.Bug, "a target without a database, a flow or a clock")
+	if options.Flow == "" || options.Now == nil {
+		return nil, fault.New(fault.Bug, "a target without a flow or a clock")
+	}
+	address, err := pgconn.ParseConfig(options.Database)
+	if err != nil {
+		// The driver's own message quotes the address, and with it what may be a password.
+		return nil, fault.New(fault.Misconfigured, "the database's address does not parse").
+			WithHint("want postgres://USER@HOST:PORT/DATABASE, with the password in TIDEMARK_DATABASE_PASSWORD")
 	}
 	t := &Target{
 		options: options,
+		address: address,
 		ledger:  ledger.New(options.LedgerSchema),
 		writer:  writer.New(options.LedgerSchema, options.Flow),
 		slots:   make(chan struct{}, options.Connections),
@@ -144,7 +153,7 @@ func (t *Target) idleOrNew(ctx context.Context) (*connection, bool, error) {
 	if c != nil {
 		return c, true, nil
 	}
-	c, err := connect(ctx, t.options.Database, t.options.ConnectTimeout)
+	c, err := connect(ctx, t.address, t.options.ConnectTimeout)
 	if err != nil {
 		return nil, false, err
 	}

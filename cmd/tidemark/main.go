@@ -1,0 +1,21 @@
+// Command tidemark is the operator's command: one verb a file, the same core as the functions.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := newRoot().ExecuteContext(ctx)
+	interrupted := ctx.Err() != nil
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "tidemark:", message(err))
+	}
+	os.Exit(exitCode(err, interrupted))
+}

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/user"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/spf13/cobra"
+
+	"tidemark/shared/config"
+	"tidemark/shared/fault"
+	"tidemark/shared/postgres"
+	"tidemark/shared/postgres/ledger"
+)
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "tidemark",
+		Short: "Moves records from Kafka into PostgreSQL exactly once",
+		Long: "The operator's command of Tidemark. Settings come from TIDEMARK_* variables; docs/configuration.md lists them.\n" +
+			"Exit codes: 0 done, 1 internal, 2 usage or configuration, 15 the database is another target,\n" +
+			"30 PostgreSQL, 130 interrupted.",
+		SilenceErrors: true, SilenceUsage: true,
+	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	flow := &cobra.Command{Use: "flow", Short: "Acts on a flow"}
+	flow.AddCommand(newFlowStart())
+	root.AddCommand(newMigrate(), newInit(), flow)
+	return root
+}
+
+// environment is what the variables say. Errors: fault.Misconfigured.
+func environment() (config.Command, error) { return config.LoadCommand(os.LookupEnv, os.Environ()) }
+
+// dial reads the database's address. Errors: fault.Misconfigured.
+func dial(environment config.Command) (*pgx.ConnConfig, error) {
+	address, err := pgx.ParseConfig(environment.Database.Reveal())
+	if err != nil {
+		return nil, fault.New(fault.Misconfigured, "TIDEMARK_DATABASE_URL does not parse").
+			WithHint("want postgres://USER@HOST:PORT/DATABASE, with the password in TIDEMARK_DATABASE_PASSWORD")
+	}
+	address.ConnectTimeout = environment.ConnectTimeout
+	return address, nil
+}
+
+// operate connects and runs one act as the person who started the command.
+func operate(ctx context.Context, environment config.Command, act func(*ledger.Operator) error) error {
+	address, err := dial(environment)
+	if err != nil {
+		return err
+	}
+	conn, err := pgx.ConnectConfig(ctx, address)
+	if err != nil {
+		return databaseError{postgres.Classify(err)}
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }() // every act has committed or failed by then
+	if err := act(ledger.NewOperator(conn, environment.LedgerSchema, actor())); err != nil {
+		return databaseError{err}
+	}
+	return nil
+}
+
+// actor is who acts, for the audit: the account and the machine.
+func actor() string {
+	name := "unknown"
+	if account, err := user.Current(); err == nil {
+		name = account.Username
+	}
+	if host, err := os.Hostname(); err == nil {
+		name += "@" + host
+	}
+	return name
+}

@@ -1,0 +1,28 @@
+// Command apply is the function that applies batches of a Kafka topic to the target: the event source invokes it.
+package main
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda"
+)
+
+const closeTimeout = 400 * time.Millisecond // Lambda kills the process half a second after SIGTERM
+
+func main() {
+	log := slog.New(slog.NewJSONHandler(os.Stdout, nil))
+	h, err := assemble(os.LookupEnv, os.Environ(), os.Stdout)
+	if err != nil {
+		log.LogAttrs(context.Background(), slog.LevelError, "cannot start", describe(err)...)
+		os.Exit(1)
+	}
+	h.announce(context.Background())
+	lambda.StartWithOptions(h, lambda.WithEnableSIGTERM(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+		defer cancel()
+		h.target.Close(ctx)
+	}))
+}

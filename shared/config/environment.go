@@ -1,0 +1,81 @@
+// Package config owns what Tidemark is told from outside: the TIDEMARK_* variables of a process and the flow file.
+//
+// One table per source (variables.go, keys.go) holds every setting with its range, its default and its meaning; reading,
+// checking and the reference page docs/configuration.md come from it, so no rule is written twice. The package refuses
+// what it does not know: a variable or key that nobody reads is a typing error that would otherwise be passed over in
+// silence.
+//
+// Invariants: a value that is returned without an error satisfies every rule; an error names the setting, what was given,
+// what is allowed and what to do, for all problems of a source at once, and is of class fault.Misconfigured; no output
+// and no error holds a secret. The environment comes through a function that the caller passes, the flow file from disk;
+// there is no other I/O and no state, so everything may be called from several goroutines.
+package config
+
+import (
+	"log/slog"
+	"slices"
+	"time"
+
+	"tidemark/shared/config/setting"
+	"tidemark/shared/position"
+	"tidemark/shared/secret"
+)
+
+// Process is what every process is told.
+type Process struct {
+	TargetID position.TargetID
+	// Database is the connection string for pgx, complete: the password of TIDEMARK_DATABASE_PASSWORD and the sslmode are
+	// in it.
+	Database       secret.Text
+	LedgerSchema   string
+	Connections    int
+	ConnectTimeout time.Duration
+	LogLevel       slog.Level
+}
+
+// Apply is the environment of the apply function.
+type Apply struct {
+	Process
+	FlowFile string // path
+	// PartialReplies must be what the event source mapping says: a partial reply that the service does not expect is
+	// taken for success.
+	PartialReplies bool
+}
+
+// Command is the environment of the operator's command.
+type Command struct {
+	Process
+	FlowFile string // path, empty when the environment names none
+}
+
+// LoadApply reads the environment of the apply function. lookup and environ are os.LookupEnv and os.Environ(). An empty
+// variable counts as absent.
+//
+// Errors: fault.Misconfigured for everything that is wrong, in one error.
+func LoadApply(lookup func(string) (string, bool), environ []string) (Apply, error) {
+	return load(applyVariables(), lookup, environ)
+}
+
+// LoadCommand reads the environment of the operator's command. It takes the variables of the other processes too, and
+// leaves them alone: a shell may hold them all.
+//
+// Errors: fault.Misconfigured for everything that is wrong, in one error.
+func LoadCommand(lookup func(string) (string, bool), environ []string) (Command, error) {
+	return load(commandVariables(), lookup, environ)
+}
+
+// ApplySettings lists the variables of the apply function.
+func ApplySettings() []setting.Setting { return setting.Describe(applyVariables()) }
+
+// CommandSettings lists the variables of the operator's command.
+func CommandSettings() []setting.Setting { return setting.Describe(commandVariables()) }
+
+func load[T any](fields []setting.Field[T], lookup func(string) (string, bool), environ []string) (T, error) {
+	from := setting.Environment{Lookup: lookup, Environ: environ, Prefix: "TIDEMARK_"}
+	for _, s := range slices.Concat(ApplySettings(), CommandSettings()) {
+		from.Known = append(from.Known, s.Name)
+	}
+	return setting.ReadVariables(fields, from, "set the variables in the process's environment and start it again; "+reference)
+}
+
+const reference = "docs/configuration.md lists every setting"

@@ -1,0 +1,76 @@
+package debezium
+
+import (
+	"tidemark/shared/change"
+	"tidemark/shared/format/debezium/jsonnode"
+	"tidemark/shared/format/debezium/wire"
+)
+
+// shape is how the columns of a relation stand on the wire.
+type shape struct {
+	relation *change.Relation
+	forms    []wire.Form
+}
+
+// schema is a Connect schema that records of one table carry.
+type schema struct {
+	row *wire.Schema
+	shape
+}
+
+// maxSchemas bounds the schemas kept; a table has one for each of its versions, and one for its key.
+const maxSchemas = 1 << 12
+
+// schemaOf reads a schema once for every text it comes in.
+func (d *Decoder) schemaOf(text jsonnode.Node) (*schema, error) {
+	if found := d.schemas[string(text)]; found != nil {
+		return found, nil
+	}
+	root, err := wire.ReadSchema(text)
+	if err != nil {
+		return nil, err
+	}
+	if len(d.schemas) >= maxSchemas {
+		clear(d.schemas)
+	}
+	found := &schema{row: rowOf(&root)}
+	d.schemas[string(text)] = found
+	return found, nil
+}
+
+// rowOf is the part of a schema that describes rows: of an envelope its row after, else the whole.
+func rowOf(root *wire.Schema) *wire.Schema {
+	after := root.Member("after")
+	if after != nil && root.Member("source") != nil && root.Member("op") != nil {
+		return after
+	}
+	return root
+}
+
+// forms are the forms of the relation's columns in records of that schema, nil for records without one. A catalog that
+// was read again has another Relation, so the forms are made again.
+func (r *reader) forms(s *schema) []wire.Form {
+	known, row := &r.event.table.plain, (*wire.Schema)(nil)
+	if s != nil {
+		known, row = &s.shape, s.row
+	}
+	if known.relation != r.relation {
+		*known = shape{relation: r.relation, forms: newForms(r.relation, &r.options.Modes, row)}
+	}
+	return known.forms
+}
+
+func newForms(relation *change.Relation, modes *wire.Modes, row *wire.Schema) []wire.Form {
+	forms := make([]wire.Form, len(relation.Columns))
+	for i := range relation.Columns {
+		column := &relation.Columns[i]
+		forms[i] = wire.NewForm(&column.Type, modes)
+		if row == nil {
+			continue
+		}
+		if described := row.Member(column.Name); described != nil {
+			forms[i].Refine(described)
+		}
+	}
+	return forms
+}
