@@ -7,14 +7,14 @@ import (
 
 	"tidemark/shared/change"
 	"tidemark/shared/fault"
-	"tidemark/shared/position"
 )
 
-// commit brings pieces into the target: all in one transaction as long as that works, and when the server refuses what
-// was written, a transaction for each run and then halves, down to the record that cannot pass. Good records before it
-// commit, other runs go on, and its own run stops there.
+// commit brings pieces into the target: all in one transaction as long as that works. When the server refuses what was
+// written, first the refused table is written one by one instead of in bulk, then each run gets a transaction of its own,
+// and then halves, down to the record that cannot pass. Good records before it commit, other runs go on, and its own
+// run stops there.
 func (a *Applier) commit(ctx context.Context, set *change.Set, pieces []piece) {
-	err := a.attempt(ctx, set, pieces)
+	err := a.attemptInBulk(ctx, set, pieces)
 	if err == nil {
 		return
 	}
@@ -38,6 +38,34 @@ func (a *Applier) commit(ctx context.Context, set *change.Set, pieces []piece) {
 	}
 }
 
+// attemptInBulk tries pieces in one transaction, and again with every table that the server refused in bulk written one
+// by one: bulk is an optimisation of that, and what it cannot know of a table must not stop a record.
+func (a *Applier) attemptInBulk(ctx context.Context, set *change.Set, pieces []piece) error {
+	inOrder := map[*change.Relation]bool{}
+	for {
+		groups, err := a.attempt(ctx, set, pieces, inOrder)
+		refused, isRefusal := errors.AsType[*WorkError](err)
+		if !isRefusal || !unbulk(inOrder, groups, refused.Group) {
+			return err
+		}
+	}
+}
+
+// unbulk adds the relation of the refused group to inOrder, or all relations in bulk when the refused one is not known. It
+// returns false when nothing that was refused was in bulk.
+func unbulk(inOrder map[*change.Relation]bool, groups []Group, refused int) bool {
+	if refused >= 0 {
+		groups = groups[refused : refused+1]
+	}
+	added := false
+	for _, g := range groups {
+		if g.Bulk && !inOrder[g.Relation] {
+			inOrder[g.Relation], added = true, true
+		}
+	}
+	return added
+}
+
 // commitRest is commit for what one run still has to give: an earlier piece may have stopped it.
 func (a *Applier) commitRest(ctx context.Context, set *change.Set, p piece) {
 	p.n = min(p.n, len(p.run.records))
@@ -47,31 +75,34 @@ func (a *Applier) commitRest(ctx context.Context, set *change.Set, p piece) {
 }
 
 // attempt tries pieces in one transaction. A nil error means that every piece has moved on: applied, skipped or
-// stopped by its own fault.
-func (a *Applier) attempt(ctx context.Context, set *change.Set, pieces []piece) error {
+// stopped by its own fault. It returns the groups that it wrote.
+func (a *Applier) attempt(
+	ctx context.Context, set *change.Set, pieces []piece, inOrder map[*change.Relation]bool,
+) ([]Group, error) {
 	opening := a.opening(pieces)
 	tx, err := a.target.Begin(ctx, opening)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	ledger := tx.Ledger()
 	plans, err := a.plan(ledger, pieces)
 	if err != nil || len(plans) == 0 {
 		tx.Rollback(ctx)
-		return err
+		return nil, err
 	}
-	work := a.work(set, plans, ledger.Incarnation)
+	work := a.work(set, plans, inOrder)
+	work.Incarnation = ledger.Incarnation
 	err = tx.Commit(ctx, work)
 	if fault.Is(err, fault.UnknownOutcome) {
-		return a.resolve(ctx, opening, plans, err)
+		return nil, a.resolve(ctx, opening, plans, err)
 	}
 	if err != nil {
-		return wrapWork(plans, err)
+		return work.Groups, wrapWork(plans, err)
 	}
 	for _, p := range plans {
 		p.settle()
 	}
-	return nil
+	return nil, nil
 }
 
 // plan judges every piece under the lock and takes what is already applied off the runs. It returns the plans that have
@@ -110,31 +141,20 @@ func (p plan) settle() {
 	p.run.advance(p.until)
 }
 
-func (a *Applier) work(set *change.Set, plans []plan, incarnation position.Incarnation) Work {
-	work := Work{Flow: a.options.Flow, Incarnation: incarnation, Advances: make([]Advance, 0, len(plans))}
+func (a *Applier) work(set *change.Set, plans []plan, inOrder map[*change.Relation]bool) Work {
+	work := Work{Flow: a.options.Flow, Advances: make([]Advance, 0, len(plans))}
+	reduction := reduce(set, inOrder)
 	for _, p := range plans {
 		advance := Advance{Partition: p.run.partition(), From: p.from, Next: p.rangeOf().Until}
 		for i := range p.until {
 			d := p.run.decoded[i]
-			work.Groups = appendGroups(work.Groups, set.Changes[d.from:d.until])
+			reduction.add(set.Changes[d.from:d.until])
 			advance.RecordTime = later(advance.RecordTime, p.run.records[i].Time)
 		}
 		work.Advances = append(work.Advances, advance)
 	}
+	work.Groups = reduction.done()
 	return work
-}
-
-// appendGroups puts each change behind the one before it: a group ends where relation or operation changes.
-func appendGroups(groups []Group, changes []change.Change) []Group {
-	for i := range changes {
-		c := &changes[i]
-		if last := len(groups) - 1; last >= 0 && groups[last].Relation == c.Relation && groups[last].Op == c.Op {
-			groups[last].Changes = append(groups[last].Changes, *c)
-			continue
-		}
-		groups = append(groups, Group{Relation: c.Relation, Op: c.Op, Changes: []change.Change{*c}})
-	}
-	return groups
 }
 
 func later(a, b time.Time) time.Time {

@@ -107,11 +107,23 @@ type Group struct {
 	Relation *change.Relation
 	Op       change.Op
 	Changes  []change.Change
+
+	// Bulk says that no two changes are of one row and that all carry the same cells: one statement may write them all.
+	// An Insert is then an upsert, an Update changes rows that must be there.
+	Bulk bool
+	// Reset says that the rows were deleted before: columns that they do not carry go back to their default.
+	Reset bool
+	// Strict says that the rows of a Delete must be there.
+	Strict bool
 }
 
 // WorkError says that the server refused what a transaction wrote, over an intact connection: the same records in
 // smaller pieces may pass, down to the one that cannot.
-type WorkError struct{ Err error }
+type WorkError struct {
+	Err error
+	// Group is the index in Work.Groups of what was refused; -1 when it was the commit, or is not known.
+	Group int
+}
 
 // Error is the message of the refusal.
 func (e *WorkError) Error() string { return e.Err.Error() }

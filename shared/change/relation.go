@@ -54,6 +54,14 @@ type Relation struct {
 	Columns []Column
 	// Key lists the indexes of the columns that identify a row, in key order; empty when the table has no usable key.
 	Key []int
+	// InOrder says that changes of this table must take effect one by one, in order, because row triggers, rules or
+	// referential actions would notice any other way.
+	InOrder bool
+	// Further says that the table has unique or exclusion constraints beside its key.
+	Further bool
+	// Parents are the other tables that this one's foreign keys point to.
+	Parents []Name
+
 	// Adapter is what the adapter that made the relation keeps with it. Nobody else looks at it.
 	Adapter any
 
@@ -83,6 +91,7 @@ type Column struct {
 	Name      string
 	Type      Type
 	Generated bool // computed by the target: never written
+	Fixed     bool // may be given when a row is made and never changed: GENERATED ALWAYS AS IDENTITY
 }
 
 // Type is a column's type as far as the meaning of a wire value hangs on it.
@@ -99,7 +108,20 @@ type Type struct {
 	Length int
 	// Elem is the type of an array's elements; nil otherwise.
 	Elem *Type
+	// Equality says when two texts of the type are one value to the target.
+	Equality Equality
 }
+
+// Equality says how far the texts of two values tell whether the target holds them equal.
+type Equality uint8
+
+// The equalities.
+const (
+	EqualityUnknown Equality = iota // other texts may be equal: 1 and 1.0, citext, char(n), -0.0
+	EqualityText                    // equal only if the texts are
+	EqualityInteger                 // equal only if the texts are, both without leading zeros or signs to spare
+	EqualityUUID                    // equal only if the texts are, both in lower case with four hyphens
+)
 
 // Kind groups types whose values take the same form on the wire. Domains have the kind of what they are over.
 type Kind uint8

@@ -8,10 +8,12 @@ import (
 	"strings"
 )
 
-// Statement is one SQL statement with its parameters in PostgreSQL's text form. A nil parameter is NULL.
+// Statement is one SQL statement with its parameters in PostgreSQL's text form, or all in its binary form. A nil
+// parameter is NULL.
 type Statement struct {
 	SQL    string
 	Params [][]byte
+	Binary bool
 }
 
 // QuoteName quotes one identifier.

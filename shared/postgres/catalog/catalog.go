@@ -31,8 +31,6 @@ type Column struct {
 	// Cast is the type that a text is cast to: the base type of a domain, without a modifier. A cast with a modifier
 	// cuts what is too long; assignment raises.
 	Cast string
-	// Identity says that the column is GENERATED ALWAYS AS IDENTITY: inserts override it, updates must leave it alone.
-	Identity bool
 	// Equal says that the type has an equality operator; others are compared by their text.
 	Equal bool
 }
@@ -44,7 +42,8 @@ const relationSQL = `SELECT c.oid::text, c.relkind::text FROM pg_catalog.pg_clas
 	` JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace WHERE n.nspname = $1::text AND c.relname = $2::text`
 
 const columnsSQL = `SELECT a.attnum::text, a.attname, a.atttypid::text, a.atttypmod::text, a.attidentity::text,` +
-	` a.attgenerated::text FROM pg_catalog.pg_attribute AS a` +
+	` a.attgenerated::text, coalesce((SELECT o.collisdeterministic FROM pg_catalog.pg_collation AS o` +
+	` WHERE o.oid = a.attcollation), true)::text FROM pg_catalog.pg_attribute AS a` +
 	` JOIN pg_catalog.pg_class AS c ON c.oid = a.attrelid JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace` +
 	` WHERE n.nspname = $1::text AND c.relname = $2::text AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum`
 
@@ -75,6 +74,22 @@ const keysSQL = `SELECT array_to_string(i.indkey::smallint[], ' '), i.indimmedia
 	` AND a.attnum = ANY (i.indkey::smallint[]) AND NOT a.attnotnull)` +
 	` ORDER BY i.indisprimary DESC, i.indisreplident DESC, i.indimmediate DESC, i.indnatts, x.relname`
 
+// conductSQL returns what forbids to change the table's rows in bulk, and how many unique or exclusion constraints it has.
+// Only what fires in an ordinary session counts: triggers for replicas do not.
+const conductSQL = `SELECT (c.relhasrules` +
+	` OR EXISTS (SELECT FROM pg_catalog.pg_trigger AS g WHERE g.tgrelid = c.oid AND NOT g.tgisinternal` +
+	` AND g.tgenabled IN ('O', 'A') AND (g.tgtype::integer & 1) = 1)` +
+	` OR EXISTS (SELECT FROM pg_catalog.pg_constraint AS f WHERE f.confrelid = c.oid AND f.contype = 'f'` +
+	` AND (f.confdeltype IN ('c', 'n', 'd') OR f.confupdtype IN ('c', 'n', 'd'))))::text,` +
+	` (SELECT count(*) FROM pg_catalog.pg_index AS i WHERE i.indrelid = c.oid AND (i.indisunique OR i.indisexclusion))::text` +
+	` FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace` +
+	` WHERE n.nspname = $1::text AND c.relname = $2::text`
+
+const parentsSQL = `SELECT DISTINCT pn.nspname, p.relname FROM pg_catalog.pg_constraint AS f` +
+	` JOIN pg_catalog.pg_class AS c ON c.oid = f.conrelid JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace` +
+	` JOIN pg_catalog.pg_class AS p ON p.oid = f.confrelid JOIN pg_catalog.pg_namespace AS pn ON pn.oid = p.relnamespace` +
+	` WHERE f.contype = 'f' AND n.nspname = $1::text AND c.relname = $2::text AND p.oid <> c.oid`
+
 // searchPathSQL makes format_type print every schema but pg_catalog.
 const searchPathSQL = `SELECT pg_catalog.set_config('search_path', '', true)`
 
@@ -88,6 +103,8 @@ func Questions(name change.Name) []postgres.Statement {
 		{SQL: columnsSQL, Params: params},
 		{SQL: typesSQL, Params: params},
 		{SQL: keysSQL, Params: params},
+		{SQL: conductSQL, Params: params},
+		{SQL: parentsSQL, Params: params},
 	}
 }
 
@@ -115,6 +132,7 @@ func Read(name change.Name, answers []Rows) (*Table, error) {
 	key, arbiter := readKey(answers[4], byNumber)
 	table.Relation, table.Arbiter = change.NewRelation(name, columns, key), arbiter
 	table.Adapter = table
+	readConduct(table, answers[5], answers[6])
 	return table, nil
 }
 
@@ -157,12 +175,25 @@ func readColumn(row [][]byte, types map[string]pgType) (change.Column, Column, e
 	if err != nil {
 		return change.Column{}, Column{}, err
 	}
-	column := change.Column{Name: string(row[1]), Type: described, Generated: len(row[5]) > 0}
+	described.Equality = equalityOf(base, modifier, string(row[6]) == "true")
+	column := change.Column{Name: string(row[1]), Type: described, Generated: len(row[5]) > 0, Fixed: string(row[4]) == "a"}
 	written := Column{
 		Quoted: postgres.QuoteName(column.Name), Cast: base.printed,
-		Identity: string(row[4]) == "a", Equal: hasEquality(base, types),
+		Equal: hasEquality(base, types),
 	}
 	return column, written, nil
+}
+
+func readConduct(table *Table, conduct, parents Rows) {
+	unique := 0
+	if len(table.Key) > 0 {
+		unique = 1
+	}
+	table.InOrder = string(conduct[0][0]) == "true" || len(table.Key) > 0 && !table.Arbiter
+	table.Further = string(conduct[0][1]) != strconv.Itoa(unique)
+	for _, row := range parents {
+		table.Parents = append(table.Parents, change.Name{Schema: string(row[0]), Table: string(row[1])})
+	}
 }
 
 func readKey(rows Rows, byNumber map[string]int) (key []int, arbiter bool) {

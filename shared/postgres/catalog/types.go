@@ -90,6 +90,28 @@ const (
 	defaultFraction = 6
 )
 
+// equalityOf says when two texts of a base type are one value. A text with a modifier may lose trailing blanks on its
+// way in, and a collation may hold different texts equal.
+func equalityOf(t pgType, modifier int, deterministic bool) change.Equality {
+	switch {
+	case t.kind == "e":
+		return change.EqualityText
+	case t.schema != "pg_catalog":
+		return change.EqualityUnknown
+	}
+	switch t.name {
+	case "int2", "int4", "int8", "oid":
+		return change.EqualityInteger
+	case "uuid":
+		return change.EqualityUUID
+	case "text", "varchar":
+		if deterministic && modifier < 0 {
+			return change.EqualityText
+		}
+	}
+	return change.EqualityUnknown
+}
+
 // numericScale unpacks a numeric's modifier. The scale is an 11-bit two's complement, so numeric(5,-2) is 2046 there.
 func numericScale(modifier int) (scale int, has bool) {
 	if modifier < modifierHeader {

@@ -68,6 +68,9 @@ func classifyConnect(err error) error {
 	return fault.New(fault.ClassOf(postgres.Classify(err)), "connect to the database: %w", postgres.Classify(err))
 }
 
+// binaryFormat is the protocol's code for parameters in binary form.
+const binaryFormat = 1
+
 // answer is what one statement of a flight gave.
 type answer struct {
 	rows ledger.Rows
@@ -80,7 +83,11 @@ func (c *connection) flight(ctx context.Context, statements []postgres.Statement
 	c.warned.Store(false)
 	batch := &pgconn.Batch{}
 	for i := range statements {
-		batch.ExecParams(statements[i].SQL, statements[i].Params, nil, nil, nil)
+		var formats []int16 // none: text
+		if statements[i].Binary {
+			formats = []int16{binaryFormat}
+		}
+		batch.ExecParams(statements[i].SQL, statements[i].Params, nil, formats, nil)
 	}
 	results := c.pg.ExecBatch(ctx, batch)
 	answers := make([]answer, 0, len(statements))

@@ -2,6 +2,7 @@ package target
 
 import (
 	"context"
+	"slices"
 
 	"tidemark/shared/apply"
 	"tidemark/shared/fault"
@@ -58,14 +59,14 @@ func (tx *transaction) Ledger() apply.Ledger { return tx.ledger }
 
 // Commit writes work and commits in one round trip. See apply.Transaction.
 func (tx *transaction) Commit(ctx context.Context, work apply.Work) error {
-	statements, err := tx.statements(work)
+	f, err := tx.prepare(work)
 	if err != nil {
 		tx.Rollback(ctx)
 		return err
 	}
-	answers, err := tx.c.flight(ctx, statements)
+	answers, err := tx.c.flight(ctx, f.statements)
 	if err != nil {
-		return tx.failed(ctx, err)
+		return tx.failed(ctx, err, f.groupOf(len(answers)))
 	}
 	// A COMMIT in a failed transaction answers ROLLBACK, without an error. A warning beside COMMIT says that the server
 	// gave up waiting for a standby: committed here, perhaps not there.
@@ -82,26 +83,43 @@ func (tx *transaction) Commit(ctx context.Context, work apply.Work) error {
 	return nil
 }
 
-func (tx *transaction) statements(work apply.Work) ([]postgres.Statement, error) {
-	var statements []postgres.Statement
-	for _, g := range work.Groups {
+// prepared is the second round trip: the statements of each group, advance and COMMIT.
+type prepared struct {
+	statements []postgres.Statement
+	ends       []int // for each group, the index behind its last statement
+}
+
+// groupOf is the group that a statement belongs to, -1 for advance and COMMIT.
+func (p prepared) groupOf(statement int) int {
+	if len(p.ends) == 0 || statement >= p.ends[len(p.ends)-1] {
+		return -1
+	}
+	group, _ := slices.BinarySearch(p.ends, statement+1)
+	return group
+}
+
+func (tx *transaction) prepare(work apply.Work) (prepared, error) {
+	var p prepared
+	for i, g := range work.Groups {
 		table, err := catalog.Of(g.Relation)
 		if err != nil {
-			return nil, err
+			return p, err
 		}
-		if statements, err = tx.target.writer.Append(statements, table, g); err != nil {
-			return nil, &apply.WorkError{Err: err}
+		if p.statements, err = tx.target.writer.Append(p.statements, table, g); err != nil {
+			return p, &apply.WorkError{Err: err, Group: i}
 		}
+		p.ends = append(p.ends, len(p.statements))
 	}
 	if len(work.Advances) > 0 {
-		statements = append(statements, tx.target.ledger.Advance(work))
+		p.statements = append(p.statements, tx.target.ledger.Advance(work))
 	}
-	return append(statements, postgres.Statement{SQL: "COMMIT"}), nil
+	p.statements = append(p.statements, postgres.Statement{SQL: "COMMIT"})
+	return p, nil
 }
 
 // failed judges an error of the second round trip. An error that the server replied with, even to COMMIT itself, means
 // that nothing was applied. Anything else leaves the outcome open, because COMMIT was on its way.
-func (tx *transaction) failed(ctx context.Context, err error) error {
+func (tx *transaction) failed(ctx context.Context, err error, group int) error {
 	if !isServerReply(err) {
 		tx.target.discard(tx.c)
 		return fault.New(fault.UnknownOutcome, "commit: %w", err)
@@ -109,7 +127,7 @@ func (tx *transaction) failed(ctx context.Context, err error) error {
 	tx.Rollback(ctx)
 	classified := postgres.Classify(err)
 	if postgres.IsRefusal(err) {
-		return &apply.WorkError{Err: classified}
+		return &apply.WorkError{Err: classified, Group: group}
 	}
 	return classified
 }

@@ -46,7 +46,7 @@ func (w Writer) insertMoved(table *catalog.Table, c *change.Change) postgres.Sta
 		}
 	})
 	s.write(" FROM (SELECT row_values::", table.Quoted, " AS old FROM met) AS kept")
-	s.onConflict(table, settable(table, columns)).write(" RETURNING 1) SELECT ", w.schema,
+	s.onConflict(table, settable(table, columns), nil).write(" RETURNING 1) SELECT ", w.schema,
 		".expect_move((SELECT count(*) FROM met), ")
 	return s.text(table.Name.String()).write(")").statement()
 }

@@ -28,7 +28,7 @@ func upsert(table *catalog.Table, c *change.Change) postgres.Statement {
 		return s.write("INSERT INTO ", table.Quoted, " DEFAULT VALUES").statement()
 	}
 	s.into(table, columns).write(" VALUES (").cells(table, columns, c.Row).write(")")
-	return s.onConflict(table, set).statement()
+	return s.onConflict(table, set, nil).statement()
 }
 
 func (s *sql) into(table *catalog.Table, columns []int) *sql {
@@ -40,17 +40,23 @@ func (s *sql) cells(table *catalog.Table, columns []int, row []change.Value) *sq
 	return s.list(columns, ", ", func(i int) { s.value(row[i], table.Columns[i].Cast) })
 }
 
-func (s *sql) onConflict(table *catalog.Table, set []int) *sql {
+// onConflict makes an insert an upsert: on a row that is there it sets the columns of set, and puts those of reset back
+// to their default.
+func (s *sql) onConflict(table *catalog.Table, set, reset []int) *sql {
 	if len(table.Key) == 0 || !table.Arbiter {
 		return s
 	}
 	s.write(" ON CONFLICT (").list(table.Key, ", ", func(i int) { s.write(table.Columns[i].Quoted) }).write(")")
-	if len(set) == 0 {
+	if len(set)+len(reset) == 0 {
 		return s.write(" DO NOTHING")
 	}
-	return s.write(" DO UPDATE SET ").list(set, ", ", func(i int) {
+	s.write(" DO UPDATE SET ").list(set, ", ", func(i int) {
 		s.write(table.Columns[i].Quoted, " = EXCLUDED.", table.Columns[i].Quoted)
 	})
+	if len(set) > 0 && len(reset) > 0 {
+		s.write(", ")
+	}
+	return s.list(reset, ", ", func(i int) { s.write(table.Columns[i].Quoted, " = DEFAULT") })
 }
 
 func (s *sql) assign(table *catalog.Table, set []int, row []change.Value) *sql {

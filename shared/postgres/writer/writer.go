@@ -34,6 +34,14 @@ func New(ledgerSchema, flow string) Writer {
 func (w Writer) Append(
 	statements []postgres.Statement, table *catalog.Table, group apply.Group,
 ) ([]postgres.Statement, error) {
+	if isBulk(table, group) {
+		for i := range group.Changes {
+			if err := check(table, &group.Changes[i]); err != nil {
+				return nil, err
+			}
+		}
+		return append(statements, w.bulk(table, group)), nil
+	}
 	for i := range group.Changes {
 		made, err := w.one(table, &group.Changes[i])
 		if err != nil {
@@ -42,6 +50,14 @@ func (w Writer) Append(
 		statements = append(statements, made...)
 	}
 	return statements, nil
+}
+
+// isBulk says whether one statement writes the group: also a single change, when only the group says what it means.
+func isBulk(table *catalog.Table, group apply.Group) bool {
+	if !group.Bulk || group.Op == change.Insert && len(written(table, group.Changes[0].Row)) == 0 {
+		return false
+	}
+	return len(group.Changes) > 1 || group.Reset || group.Strict || group.Op == change.Update
 }
 
 func (w Writer) one(table *catalog.Table, c *change.Change) ([]postgres.Statement, error) {
@@ -152,7 +168,7 @@ func written(table *catalog.Table, row []change.Value) []int {
 func settable(table *catalog.Table, columns []int) []int {
 	out := make([]int, 0, len(columns))
 	for _, i := range columns {
-		if !table.IsKey(i) && !table.Columns[i].Identity {
+		if !table.IsKey(i) && !table.Relation.Columns[i].Fixed {
 			out = append(out, i)
 		}
 	}

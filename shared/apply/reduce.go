@@ -1,0 +1,214 @@
+package apply
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"tidemark/shared/change"
+)
+
+// reduction turns changes, taken in order, into groups that have the same result when they are written in order (L6).
+//
+// Changes of tables where order shows, and changes that touch more than the row of one key, stay as they are. All others
+// are gathered in windows, one a table, where each key keeps only its net effect; a window is written when a change comes
+// that cannot be taken into it. Two keys are one only if their texts are: where the target might see that differently the
+// change is not gathered (see isExact), and a bulk statement that meets what the texts did not show fails and is
+// written one by one.
+type reduction struct {
+	set     *change.Set // where merged rows live; the changes themselves are never altered
+	inOrder map[*change.Relation]bool
+	groups  []Group
+	windows []*window // in the order of their first change
+}
+
+func reduce(set *change.Set, inOrder map[*change.Relation]bool) *reduction {
+	return &reduction{set: set, inOrder: inOrder}
+}
+
+func (r *reduction) add(changes []change.Change) {
+	for i := range changes {
+		r.one(&changes[i])
+	}
+}
+
+// done writes what is still gathered and returns all groups.
+func (r *reduction) done() []Group {
+	r.flush()
+	return r.groups
+}
+
+func (r *reduction) one(c *change.Change) {
+	if r.inOrder[c.Relation] || !isGatherable(c) {
+		r.barrier(c.Relation)
+		r.groups = appendInOrder(r.groups, c)
+		return
+	}
+	w := r.window(c.Relation)
+	if w.take(r.set, c) {
+		return
+	}
+	r.barrier(c.Relation)
+	r.window(c.Relation).take(r.set, c)
+}
+
+// isGatherable says whether a change's effect is on the row of its key alone, and its key's text tells which row.
+func isGatherable(c *change.Change) bool {
+	if c.Relation.InOrder || c.Move != nil || c.Op == change.Truncate {
+		return false
+	}
+	if len(c.Relation.Key) == 0 {
+		return c.Op == change.Insert
+	}
+	for n, i := range c.Relation.Key {
+		if n >= len(c.Key) || !isExact(c.Relation.Columns[i].Type.Equality, c.Key[n]) {
+			return false
+		}
+	}
+	return true
+}
+
+// isExact says whether no other text is equal to this one in the target.
+func isExact(equality change.Equality, value change.Value) bool {
+	if value.IsMissing() || value.IsNull() {
+		return false
+	}
+	text := value.Bytes()
+	switch equality {
+	case change.EqualityText:
+		return true
+	case change.EqualityInteger:
+		return isPlainInteger(text)
+	case change.EqualityUUID:
+		return isPlainUUID(text)
+	case change.EqualityUnknown:
+	}
+	return false
+}
+
+func isPlainInteger(text []byte) bool {
+	digits := text
+	if len(digits) > 1 && digits[0] == '-' {
+		digits = digits[1:]
+	}
+	if len(digits) == 0 || digits[0] == '0' && len(text) > 1 {
+		return false
+	}
+	return !slices.ContainsFunc(digits, func(c byte) bool { return c < '0' || c > '9' })
+}
+
+func isPlainUUID(text []byte) bool {
+	const length = 36
+	if len(text) != length {
+		return false
+	}
+	for i, c := range text {
+		switch i {
+		case 8, 13, 18, 23:
+			if c != '-' {
+				return false
+			}
+		default:
+			if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func (r *reduction) window(relation *change.Relation) *window {
+	for _, w := range r.windows {
+		if w.relation == relation {
+			return w
+		}
+	}
+	w := &window{relation: relation, index: map[string]int{}}
+	r.windows = append(r.windows, w)
+	return w
+}
+
+// barrier writes what must come before a change of relation that is not gathered: its own window, or all of them when
+// foreign keys, triggers or actions tie the table to others.
+func (r *reduction) barrier(relation *change.Relation) {
+	if relation.InOrder || r.isTied(relation) {
+		r.flush()
+		return
+	}
+	for i, w := range r.windows {
+		if w.relation == relation {
+			r.windows = slices.Delete(r.windows, i, i+1)
+			r.groups = append(append(r.groups, w.writes()...), w.deletes()...)
+			return
+		}
+	}
+}
+
+func (r *reduction) isTied(relation *change.Relation) bool {
+	return len(relation.Parents) > 0 || slices.ContainsFunc(r.windows, func(w *window) bool {
+		return slices.Contains(w.relation.Parents, relation.Name)
+	})
+}
+
+// flush writes all windows: rows of parents before rows of their children, deletes the other way round and behind, but
+// first where a further unique constraint may need the place.
+func (r *reduction) flush() {
+	windows := parentsFirst(r.windows)
+	r.windows = nil
+	for _, w := range slices.Backward(windows) {
+		if w.relation.Further {
+			r.groups = append(r.groups, w.deletes()...)
+		}
+	}
+	for _, w := range windows {
+		r.groups = append(r.groups, w.writes()...)
+	}
+	for _, w := range slices.Backward(windows) {
+		if !w.relation.Further {
+			r.groups = append(r.groups, w.deletes()...)
+		}
+	}
+}
+
+// parentsFirst sorts windows so that a table comes behind those that its foreign keys point to. In a circle, which no
+// order satisfies, the order of appearance stays.
+func parentsFirst(windows []*window) []*window {
+	sorted := make([]*window, 0, len(windows))
+	var visit func(w *window)
+	seen := map[*window]bool{}
+	visit = func(w *window) {
+		if seen[w] {
+			return
+		}
+		seen[w] = true
+		for _, other := range windows {
+			if slices.Contains(w.relation.Parents, other.relation.Name) {
+				visit(other)
+			}
+		}
+		sorted = append(sorted, w)
+	}
+	for _, w := range windows {
+		visit(w)
+	}
+	return sorted
+}
+
+// appendInOrder puts a change behind those before it: a group ends where relation or operation changes.
+func appendInOrder(groups []Group, c *change.Change) []Group {
+	if last := len(groups) - 1; last >= 0 && !groups[last].Bulk &&
+		groups[last].Relation == c.Relation && groups[last].Op == c.Op {
+		groups[last].Changes = append(groups[last].Changes, *c)
+		return groups
+	}
+	return append(groups, Group{Relation: c.Relation, Op: c.Op, Changes: []change.Change{*c}})
+}
+
+// appendKey appends a text that is equal for equal keys only.
+func appendKey(to []byte, key []change.Value) []byte {
+	for i := range key {
+		text := key[i].Bytes()
+		to = binary.AppendUvarint(to, uint64(len(text)))
+		to = append(to, text...)
+	}
+	return to
+}
