@@ -14,7 +14,8 @@ type Op uint8
 // The operations.
 const (
 	// Insert makes Row the row of its key, whether or not there is one: snapshots and redelivered streams repeat rows.
-	// With missing cells it needs Move, whose other half holds the values.
+	// A missing cell is a column that the record does not know of: a row that is there keeps it, a new one has the
+	// default. With Move it is a value that the other half of the move holds.
 	Insert Op = iota + 1
 	// Update changes the cells of Row that are not missing. With missing cells the row must exist.
 	Update

@@ -4,13 +4,18 @@ package recorded_test
 
 import (
 	"context"
+	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"tidemark/shared/apply"
+	"tidemark/shared/fault"
 	"tidemark/shared/format/debezium"
+	"tidemark/shared/format/debezium/wire"
+	"tidemark/shared/position"
 	"tidemark/shared/postgres/postgrestest"
 	"tidemark/shared/postgres/target"
 	"tidemark/shared/record"
@@ -19,13 +24,62 @@ import (
 
 func TestCapture(t *testing.T) {
 	t.Parallel()
-	t.Run("NoSchemaInSourceOrder", func(t *testing.T) {
-		t.Parallel()
-		records := load(t, capture.NoSchema)
-		db := newTarget(t)
-		applyAll(t, db, records, batches(inSourceOrder(records), 7), debezium.Options{})
-		compare(t, db, capture.NoSchema)
-	})
+	alternative := wire.Modes{Decimal: wire.DecimalString, Binary: wire.BinaryHex, Time: wire.TimeISOString}
+	for _, c := range []struct {
+		capture string
+		modes   wire.Modes
+	}{
+		{capture.NoSchema, wire.Modes{}},
+		{capture.Schema, wire.Modes{}},
+		{capture.AltModes, alternative},
+	} {
+		records := load(t, c.capture)
+		t.Run(c.capture+"/InSourceOrder", func(t *testing.T) {
+			t.Parallel()
+			db := newTarget(t)
+			applyAll(t, db, batches(inSourceOrder(records), 7), options{topicsOf(records), c.modes})
+			compare(t, db, c.capture)
+		})
+		t.Run(c.capture+"/InOneDelivery", func(t *testing.T) {
+			t.Parallel()
+			db := newTarget(t)
+			applyAll(t, db, batches(records, len(records)), options{topicsOf(records), c.modes})
+			compare(t, db, c.capture)
+		})
+		for seed := range uint64(interleavings) {
+			t.Run(fmt.Sprintf("%s/InAnyInterleaving/%d", c.capture, seed), func(t *testing.T) {
+				t.Parallel()
+				db := newTarget(t)
+				applyAll(t, db, batches(interleaved(records, seed), 1+int(seed)*5), options{topicsOf(records), c.modes})
+				compare(t, db, c.capture)
+			})
+		}
+	}
+}
+
+// interleavings is how many orders of the partitions are tried for each capture. The seed is the test's name.
+const interleavings = 4
+
+// interleaved mixes the partitions at random and keeps the order of each.
+func interleaved(records []capture.Record, seed uint64) []capture.Record {
+	random := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // a test's order, not a secret
+	queues := map[position.Partition][]capture.Record{}
+	var tickets []position.Partition
+	for _, r := range records {
+		queues[r.Partition] = append(queues[r.Partition], r)
+		tickets = append(tickets, r.Partition)
+	}
+	random.Shuffle(len(tickets), func(i, j int) { tickets[i], tickets[j] = tickets[j], tickets[i] })
+	mixed := make([]capture.Record, 0, len(records))
+	for _, p := range tickets {
+		mixed, queues[p] = append(mixed, queues[p][0]), queues[p][1:]
+	}
+	return mixed
+}
+
+func topicsOf(records []capture.Record) []string {
+	topics, _ := capture.Topics(records)
+	return topics
 }
 
 func load(t *testing.T, name string) []capture.Record {
@@ -83,20 +137,26 @@ func batches(records []capture.Record, size int) []record.Batch {
 	return out
 }
 
-func newApplier(t *testing.T, db *postgrestest.Database, topics []string, options debezium.Options) *apply.Applier {
+type options struct {
+	topics []string
+	modes  wire.Modes
+}
+
+func newApplier(t *testing.T, db *postgrestest.Database, o options) *apply.Applier {
 	t.Helper()
 	written, err := target.New(target.Options{Database: db.URL, Flow: "recorded", Now: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { written.Close(context.WithoutCancel(t.Context())) })
-	options.UnknownColumn, options.Unrepresentable = debezium.Ignore, debezium.Null
-	decoder, err := debezium.New(written, options)
+	decoder, err := debezium.New(written, debezium.Options{
+		Modes: o.modes, UnknownColumn: debezium.Ignore, Unrepresentable: debezium.Null,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	applier, err := apply.New(written, decoder, apply.Options{
-		Flow: "recorded", TargetID: postgrestest.TargetID, Topics: topics, Now: time.Now,
+		Flow: "recorded", TargetID: postgrestest.TargetID, Topics: o.topics, Now: time.Now,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -104,22 +164,51 @@ func newApplier(t *testing.T, db *postgrestest.Database, topics []string, option
 	return applier
 }
 
-func applyAll(
-	t *testing.T, db *postgrestest.Database, records []capture.Record, deliveries []record.Batch, options debezium.Options,
-) {
+// applyAll delivers until everything is applied. A run may have to wait for another partition (the half of a changed key
+// that holds the row's values); what was not applied comes again before anything else of its partition, as an event
+// source brings it.
+func applyAll(t *testing.T, db *postgrestest.Database, deliveries []record.Batch, o options) {
 	t.Helper()
-	topics, _ := capture.Topics(records)
-	applier := newApplier(t, db, topics, options)
-	applied := 0
-	for _, batch := range deliveries {
+	applier := newApplier(t, db, o)
+	want, applied := 0, 0
+	waiting := map[position.Partition][]record.Record{}
+	deliver := func(batch record.Batch) (progress int) {
+		for i := range batch {
+			batch[i].Records = append(waiting[batch[i].Partition], batch[i].Records...)
+			delete(waiting, batch[i].Partition)
+		}
 		outcome, err := applier.Apply(t.Context(), batch)
-		if err != nil {
+		if err != nil && !fault.Is(err, fault.Retryable) {
 			t.Fatalf("apply: %v", err)
 		}
-		applied += outcome.Applied()
+		for i, p := range outcome.Partitions {
+			rest := slices.DeleteFunc(slices.Clone(batch[i].Records), func(r record.Record) bool { return r.Offset < p.Next })
+			if len(rest) > 0 {
+				waiting[p.Partition] = rest
+			}
+		}
+		return outcome.Applied()
 	}
-	if applied != len(records) {
-		t.Errorf("applied %d records, want %d", applied, len(records))
+	for _, batch := range deliveries {
+		for _, run := range batch {
+			want += len(run.Records)
+		}
+		applied += deliver(batch)
+	}
+	for len(waiting) > 0 {
+		var batch record.Batch
+		for p := range waiting {
+			batch = append(batch, record.Run{Partition: p})
+		}
+		slices.SortFunc(batch, func(a, b record.Run) int { return a.Partition.Compare(b.Partition) })
+		progress := deliver(batch)
+		if progress == 0 {
+			t.Fatalf("%d partitions wait for each other", len(waiting))
+		}
+		applied += progress
+	}
+	if applied != want {
+		t.Errorf("applied %d records, want %d", applied, want)
 	}
 }
 

@@ -8,8 +8,8 @@ import (
 	"tidemark/shared/record"
 )
 
-const plainValue = `{"before":null,"after":{"id":4711,"name":"a customer's name","n":5000000000,"price":"SZYC0g==","ok":true,` +
-	`"day":19782,"placed":"2024-06-30T22:00:00.123456Z"},"source":{"version":"3.6.1.Final","connector":"postgresql",` +
+const plainValue = `{"before":null,"after":{"id":4711,"name":"a customer's name","n":5000000000,"price":"SZYC0g==",` +
+	`"ok":true,"day":19782,"placed":"2024-06-30T22:00:00.123456Z"},"source":{"version":"3.6.1.Final","connector":"postgresql",` +
 	`"name":"dbn","ts_ms":1795970865491,"snapshot":null,"db":"src","sequence":"[\"26882560\",\"26883024\"]",` +
 	`"ts_us":1795970865491849,"ts_ns":1795970865491849000,"schema":"shop","table":"plain","txId":776,"lsn":26883024,` +
 	`"xmin":null,"origin":null,"origin_lsn":null},"transaction":{"id":"776:26883024","total_order":4,` +

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -58,10 +57,12 @@ func shop() catalog {
 	text, integer := change.KindOther, change.KindInteger
 	return catalog{
 		"all_types": relation("all_types", []int{0},
-			column("id", integer), column("c_bool", change.KindBool), column("c_int2", integer), column("c_int4", integer),
+			column("id", integer), column("c_bool", change.KindBool), column("c_int2", integer), column("c_int4",
+				integer),
 			column("c_int8", integer), column("c_oid", integer), column("c_float4", change.KindFloat),
 			column("c_float8", change.KindFloat), column("c_num", change.KindNumeric), numeric("c_num_10_2", 2),
-			numeric("c_num_38_0", 0), numeric("c_num_neg", -2), column("c_money", change.KindMoney), numeric("c_price", 4),
+			numeric("c_num_38_0", 0), numeric("c_num_neg", -2), column("c_money", change.KindMoney),
+			numeric("c_price", 4),
 			column("c_char", text), column("c_varchar", text), column("c_text", text), column("c_name", text),
 			column("c_bytea", change.KindBytea), column("c_date", change.KindDate), column("c_time", change.KindTime),
 			precision("c_time3", change.KindTime, 3), column("c_timetz", change.KindTimeTZ),
@@ -69,10 +70,15 @@ func shop() catalog {
 			precision("c_ts0", change.KindTimestamp, 0), column("c_tstz", change.KindTimestampTZ),
 			precision("c_tstz3", change.KindTimestampTZ, 3), column("c_interval", change.KindInterval),
 			column("c_uuid", text), column("c_json", change.KindJSON), column("c_jsonb", change.KindJSON),
-			column("c_xml", text), column("c_hstore", change.KindHStore), column("c_inet", text), column("c_cidr", text),
-			column("c_macaddr", text), bit, bits, column("c_varbit", change.KindVarBit), array("c_text_arr", change.Type{}),
+			column("c_xml", text), column("c_hstore", change.KindHStore), column("c_inet", text), column("c_cidr",
+				text),
+			column("c_macaddr", text), bit, bits, column("c_varbit", change.KindVarBit), array("c_text_arr",
+				change.Type{}),
 			array("c_int_arr", change.Type{Kind: integer}), array("c_num_arr", numeric("", 2).Type),
-			array("c_uuid_arr", change.Type{}), array("c_tstz_arr", change.Type{Kind: change.KindTimestampTZ, Precision: 6}),
+			array("c_uuid_arr", change.Type{}), array("c_tstz_arr", change.Type{
+				Kind:      change.KindTimestampTZ,
+				Precision: 6,
+			}),
 			array("c_bool_arr", change.Type{Kind: change.KindBool}), array("c_enum_arr", change.Type{}),
 			column("c_enum", text), column("c_point", change.KindPoint), column("c_int4range", text),
 			column("c_tstzrange", text), generated),
@@ -82,19 +88,23 @@ func shop() catalog {
 			column("ts", change.KindTimestamp), column("tstz", change.KindTimestampTZ),
 			precision("tstz3", change.KindTimestampTZ, 3), column("t", change.KindTime)),
 		"OrderLines": relation("OrderLines", []int{0, 1},
-			column("OrderId", integer), column("LineNo", integer), column("Product Name", text), column("select", integer),
+			column("OrderId", integer), column("LineNo", integer), column("Product Name", text), column("select",
+				integer),
 			column("Ünïcode", text)),
 		"orders": relation("orders", []int{0},
-			column("id", integer), column("customer", text), numeric("total", 2), column("placed", change.KindTimestampTZ)),
+			column("id", integer), column("customer", text), numeric("total", 2), column("placed",
+				change.KindTimestampTZ)),
 		"toasty": relation("toasty", []int{0},
 			column("id", integer), column("note", text), column("big", text), column("big_json", change.KindJSON),
 			column("big_bytes", change.KindBytea), array("big_arr", change.Type{})),
-		"toasty_full": relation("toasty_full", []int{0}, column("id", integer), column("note", text), column("big", text)),
-		"nopk":        relation("nopk", nil, column("a", integer), column("b", text), column("c", change.KindTimestampTZ)),
-		"trunc_me":    relation("trunc_me", []int{0}, column("id", integer), column("v", text)),
-		"kv":          relation("kv", []int{0}, column("id", integer), column("v", text), column("n", integer)),
-		"only_key":    relation("only_key", []int{0, 1}, column("a", text), column("b", change.KindDate)),
-		"marker":      relation("marker", []int{0}, column("id", integer)),
+		"toasty_full": relation("toasty_full", []int{0}, column("id", integer), column("note", text), column("big",
+			text)),
+		"nopk": relation("nopk", nil, column("a", integer), column("b", text), column("c",
+			change.KindTimestampTZ)),
+		"trunc_me": relation("trunc_me", []int{0}, column("id", integer), column("v", text)),
+		"kv":       relation("kv", []int{0}, column("id", integer), column("v", text), column("n", integer)),
+		"only_key": relation("only_key", []int{0, 1}, column("a", text), column("b", change.KindDate)),
+		"marker":   relation("marker", []int{0}, column("id", integer)),
 	}
 }
 
@@ -113,7 +123,7 @@ func data(bytes []byte) record.Data {
 
 func capture(tb testing.TB, name string) []captured {
 	tb.Helper()
-	file, err := os.Open(filepath.Join(testdata, name))
+	file, err := os.DirFS(testdata).Open(name)
 	if err != nil {
 		tb.Fatalf("open capture: %v", err)
 	}

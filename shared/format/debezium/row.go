@@ -56,7 +56,8 @@ func (r *reader) change(rec *record.Record) (change.Change, error) {
 	case r.event.op == opUpsert && !r.partial:
 		c.Op = change.Insert
 	case c.Op == change.Insert && c.Move == nil && r.partial:
-		return c, poison("an insert with an unavailable value and without the old key in %s, whose row has it", headerOldKey)
+		return c, poison("an insert with an unavailable value and no old row to take it from: no header %s, or no position",
+			headerOldKey)
 	}
 	return c, nil
 }

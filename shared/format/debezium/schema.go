@@ -2,6 +2,7 @@ package debezium
 
 import (
 	"tidemark/shared/change"
+	"tidemark/shared/format/debezium/connect"
 	"tidemark/shared/format/debezium/jsonnode"
 	"tidemark/shared/format/debezium/wire"
 )
@@ -14,19 +15,19 @@ type shape struct {
 
 // schema is a Connect schema that records of one table carry.
 type schema struct {
-	row *wire.Schema
+	row *connect.Schema
 	shape
 }
 
 // maxSchemas bounds the schemas kept; a table has one for each of its versions, and one for its key.
-const maxSchemas = 1 << 12
+const maxSchemas = 1 << 10
 
 // schemaOf reads a schema once for every text it comes in.
 func (d *Decoder) schemaOf(text jsonnode.Node) (*schema, error) {
 	if found := d.schemas[string(text)]; found != nil {
 		return found, nil
 	}
-	root, err := wire.ReadSchema(text)
+	root, err := connect.ReadSchema(text)
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +40,7 @@ func (d *Decoder) schemaOf(text jsonnode.Node) (*schema, error) {
 }
 
 // rowOf is the part of a schema that describes rows: of an envelope its row after, else the whole.
-func rowOf(root *wire.Schema) *wire.Schema {
+func rowOf(root *connect.Schema) *connect.Schema {
 	after := root.Member("after")
 	if after != nil && root.Member("source") != nil && root.Member("op") != nil {
 		return after
@@ -50,7 +51,7 @@ func rowOf(root *wire.Schema) *wire.Schema {
 // forms are the forms of the relation's columns in records of that schema, nil for records without one. A catalog that
 // was read again has another Relation, so the forms are made again.
 func (r *reader) forms(s *schema) []wire.Form {
-	known, row := &r.event.table.plain, (*wire.Schema)(nil)
+	known, row := &r.event.table.plain, (*connect.Schema)(nil)
 	if s != nil {
 		known, row = &s.shape, s.row
 	}
@@ -60,7 +61,7 @@ func (r *reader) forms(s *schema) []wire.Form {
 	return known.forms
 }
 
-func newForms(relation *change.Relation, modes *wire.Modes, row *wire.Schema) []wire.Form {
+func newForms(relation *change.Relation, modes *wire.Modes, row *connect.Schema) []wire.Form {
 	forms := make([]wire.Form, len(relation.Columns))
 	for i := range relation.Columns {
 		column := &relation.Columns[i]

@@ -149,7 +149,9 @@ func (w *Walker) Element() (Node, bool) {
 }
 
 // isBetween says whether c stands between values and not in them.
-func isBetween(c byte) bool { return c == ',' || c == ':' || c == ' ' || c == '\n' || c == '\r' || c == '\t' }
+func isBetween(c byte) bool {
+	return c == ',' || c == ':' || c == ' ' || c == '\n' || c == '\r' || c == '\t'
+}
 
 // end is the length of the value at the start of n.
 func (n Node) end() int {

@@ -11,6 +11,7 @@ import (
 
 	"tidemark/shared/change"
 	"tidemark/shared/fault"
+	"tidemark/shared/format/debezium/connect"
 	"tidemark/shared/format/debezium/jsonnode"
 	"tidemark/shared/format/debezium/wire"
 )
@@ -28,7 +29,7 @@ func read(tb rapid.TB, t change.Type, modes wire.Modes, schema, json string) (st
 		if err != nil {
 			tb.Fatalf("parse schema: %v", err)
 		}
-		described, err := wire.ReadSchema(text)
+		described, err := connect.ReadSchema(text)
 		if err != nil {
 			tb.Fatalf("read schema: %v", err)
 		}
@@ -48,7 +49,9 @@ func kind(k change.Kind) change.Type { return change.Type{Kind: k, Precision: 6}
 
 func digits(k change.Kind, n int) change.Type { return change.Type{Kind: k, Precision: n} }
 
-func scaled(n int) change.Type { return change.Type{Kind: change.KindNumeric, Scale: n, HasScale: true} }
+func scaled(n int) change.Type {
+	return change.Type{Kind: change.KindNumeric, Scale: n, HasScale: true}
+}
 
 func arrayOf(elem change.Type) change.Type { return change.Type{Kind: change.KindArray, Elem: &elem} }
 
@@ -71,7 +74,12 @@ func TestValue(t *testing.T) {
 		{"Text", text, wire.Modes{}, `"a \"b\" \\ \u00e9 \uD83D\uDE00"`, `a "b" \ é 😀`},
 		{"EmptyText", text, wire.Modes{}, `""`, ""},
 		{"NumberInText", text, wire.Modes{}, `1.0`, "1.0"},
-		{"TextThatHoldsThePlaceholder", text, wire.Modes{}, `"x__debezium_unavailable_value"`, "x__debezium_unavailable_value"},
+		{
+			"TextThatHoldsThePlaceholder", text,
+			wire.Modes{},
+			`"x__debezium_unavailable_value"`,
+			"x__debezium_unavailable_value",
+		},
 		{"UnavailableText", text, wire.Modes{}, placeholder, "(missing)"},
 		{"EscapedUnavailableText", text, wire.Modes{}, `"\u005f_debezium_unavailable_value"`, "(missing)"},
 		{"True", kind(change.KindBool), wire.Modes{}, `true`, "t"},
@@ -90,7 +98,8 @@ func TestValue(t *testing.T) {
 		{"LongDecimal", scaled(0), wire.Modes{}, `"SztMqFqGxHoJiiI//////w=="`, strings.Repeat("9", 38)},
 		{"LongNegativeDecimal", scaled(0), wire.Modes{}, `"tMSzV6V5O4X2dd3AAAAAAQ=="`, "-" + strings.Repeat("9", 38)},
 		{"VariableScale", plain, wire.Modes{}, `{"scale":1,"value":"Dw=="}`, "1.5"},
-		{"VariableScaleWithTinyValue", plain, wire.Modes{}, `{"scale":30,"value":"/w=="}`, "-0." + strings.Repeat("0", 29) + "1"},
+		{"VariableScaleWithTinyValue", plain, wire.Modes{}, `{"scale":30,"value":"/w=="}`, "-0." + strings.Repeat("0",
+			29) + "1"},
 		{"VariableScaleBelowZero", plain, wire.Modes{}, `{"scale":-3,"value":"Dw=="}`, "15000"},
 		{"DecimalText", scaled(2), stringMode, `"1234.50"`, "1234.50"},
 		{"DecimalTextNaN", plain, stringMode, `"NAN"`, "NaN"},
@@ -102,11 +111,26 @@ func TestValue(t *testing.T) {
 		{"MoneyText", kind(change.KindMoney), stringMode, `"1234.56"`, "1234.56"},
 		{"Bytes", kind(change.KindBytea), wire.Modes{}, `"AP8Q3q2+7w=="`, `\x00ff10deadbeef`},
 		{"NoBytes", kind(change.KindBytea), wire.Modes{}, `""`, `\x`},
-		{"URLSafeBytes", kind(change.KindBytea), wire.Modes{Binary: wire.BinaryBase64URL}, `"AP8Q3q2-7w=="`, `\x00ff10deadbeef`},
+		{
+			"URLSafeBytes", kind(change.KindBytea),
+			wire.Modes{Binary: wire.BinaryBase64URL},
+			`"AP8Q3q2-7w=="`,
+			`\x00ff10deadbeef`,
+		},
 		{"HexBytes", kind(change.KindBytea), hexMode, `"00ff10deadbeef"`, `\x00ff10deadbeef`},
-		{"UnavailableBytes", kind(change.KindBytea), wire.Modes{}, `"X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ=="`, "(missing)"},
+		{
+			"UnavailableBytes", kind(change.KindBytea),
+			wire.Modes{},
+			`"X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ=="`,
+			"(missing)",
+		},
 		{"UnavailableHexBytes", kind(change.KindBytea), hexMode, placeholder, "(missing)"},
-		{"PlaceholderOfBytesInText", text, wire.Modes{}, `"X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ=="`, "X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ=="},
+		{
+			"PlaceholderOfBytesInText", text,
+			wire.Modes{},
+			`"X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ=="`,
+			"X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ==",
+		},
 		{"JSON", kind(change.KindJSON), wire.Modes{}, `"{\"b\": 1,  \"a\": [1.0]}"`, `{"b": 1,  "a": [1.0]}`},
 		{"UnavailableJSON", kind(change.KindJSON), wire.Modes{}, placeholder, "(missing)"},
 		{"ExpandedJSON", kind(change.KindJSON), wire.Modes{}, `{"a":[1.0]}`, `{"a":[1.0]}`},
@@ -114,7 +138,11 @@ func TestValue(t *testing.T) {
 		{"HStoreMap", hstore, wire.Modes{}, `{"k":"v","k2":null,"n":"NULL"}`, `"k"=>"v", "k2"=>NULL, "n"=>"NULL"`},
 		{"EmptyHStore", hstore, wire.Modes{}, `{}`, ""},
 		{"UnavailableHStore", hstore, wire.Modes{}, `{` + placeholder + `:` + placeholder + `}`, "(missing)"},
-		{"UnavailableHStoreText", hstore, wire.Modes{}, `"{\"__debezium_unavailable_value\":\"__debezium_unavailable_value\"}"`, "(missing)"},
+		{
+			"UnavailableHStoreText", hstore,
+			wire.Modes{},
+			`"{\"__debezium_unavailable_value\":\"__debezium_unavailable_value\"}"`, "(missing)",
+		},
 		{"Bit", bits(1), wire.Modes{}, `true`, "1"},
 		{"BitOff", bits(1), wire.Modes{}, `false`, "0"},
 		{"Bits", bits(16), wire.Modes{}, `"8Ko="`, "1010101011110000"},
@@ -123,21 +151,42 @@ func TestValue(t *testing.T) {
 		{"VarBits", kind(change.KindVarBit), wire.Modes{}, `"FQ=="`, "10101"},
 		{"NoVarBits", kind(change.KindVarBit), wire.Modes{}, `""`, ""},
 		{"ZeroVarBits", kind(change.KindVarBit), wire.Modes{}, `"AA=="`, "0"},
-		{"Point", kind(change.KindPoint), wire.Modes{}, `{"x":1.5,"y":-2.25,"wkb":"AQ==","srid":null}`, "(1.5,-2.25)"},
-		{"Array", arrayOf(text), wire.Modes{}, `["a",null,"with \"quote\"","comma,brace{}","back\\slash","","null"," "]`,
-			`{a,NULL,"with \"quote\"","comma,brace{}","back\\slash","","null"," "}`},
+		{
+			"Point", kind(change.KindPoint),
+			wire.Modes{},
+			`{"x":1.5,"y":-2.25,"wkb":"AQ==","srid":null}`,
+			"(1.5,-2.25)",
+		},
+		{
+			"Array", arrayOf(text),
+			wire.Modes{},
+			`["a",null,"with \"quote\"","comma,brace{}","back\\slash","","null"," "]`,
+			`{a,NULL,"with \"quote\"","comma,brace{}","back\\slash","","null"," "}`,
+		},
 		{"EmptyArray", arrayOf(text), wire.Modes{}, `[]`, "{}"},
 		{"NestedArray", arrayOf(integer), wire.Modes{}, `[[1,2],[3,null]]`, "{{1,2},{3,NULL}}"},
 		{"DecimalArray", arrayOf(scaled(2)), wire.Modes{}, `["bg==",null,"/av0HAE="]`, "{1.10,NULL,-99999999.99}"},
 		{"BoolArray", arrayOf(kind(change.KindBool)), wire.Modes{}, `[true,null,false]`, "{t,NULL,f}"},
 		{"BytesArray", arrayOf(kind(change.KindBytea)), wire.Modes{}, `["AP8="]`, `{"\\x00ff"}`},
-		{"TimestampArray", arrayOf(kind(change.KindTimestampTZ)), wire.Modes{}, `["2024-02-29T12:34:56.789012Z",null]`,
-			`{"2024-02-29 12:34:56.789012+00",NULL}`},
+		{
+			"TimestampArray", arrayOf(kind(change.KindTimestampTZ)),
+			wire.Modes{},
+			`["2024-02-29T12:34:56.789012Z",null]`,
+			`{"2024-02-29 12:34:56.789012+00",NULL}`,
+		},
 		{"UnavailableArray", arrayOf(text), wire.Modes{}, `[` + placeholder + `]`, "(missing)"},
-		{"TwoPlaceholdersAreData", arrayOf(text), wire.Modes{}, `[` + placeholder + `,` + placeholder + `]`,
-			"{__debezium_unavailable_value,__debezium_unavailable_value}"},
-		{"UnavailableIntegerArray", arrayOf(integer), wire.Modes{},
-			`[95,95,100,101,98,101,122,105,117,109,95,117,110,97,118,97,105,108,97,98,108,101,95,118,97,108,117,101]`, "(missing)"},
+		{
+			"TwoPlaceholdersAreData", arrayOf(text),
+			wire.Modes{},
+			`[` + placeholder + `,` + placeholder + `]`,
+			"{__debezium_unavailable_value,__debezium_unavailable_value}",
+		},
+		{
+			"UnavailableIntegerArray", arrayOf(integer),
+			wire.Modes{},
+			`[95,95,100,101,98,101,122,105,117,109,95,117,110,97,118,97,105,108,97,98,108,101,95,118,97,108,117,101]`,
+			"(missing)",
+		},
 		{"UnavailableUUIDArray", arrayOf(text), wire.Modes{}, `["` + placeholderUUID + `"]`, "(missing)"},
 	}
 	for _, test := range tests {
@@ -207,7 +256,8 @@ func TestValueRefuses(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			if got, err := read(t, test.typ, wire.Modes{}, "", test.json); err == nil || errors.Is(err, wire.ErrLost) {
+			if got, err := read(t, test.typ, wire.Modes{}, "", test.json); err == nil || errors.Is(err,
+				wire.ErrLost) {
 				t.Errorf("got %q, %v, want a refusal", got, err)
 			}
 		})
@@ -273,7 +323,8 @@ func TestValueKeepsEveryTextInAnArray(t *testing.T) {
 func unquoteElement(literal string) string {
 	inner := strings.TrimSuffix(strings.TrimPrefix(literal, "{"), "}")
 	if !strings.HasPrefix(inner, `"`) {
-		if strings.EqualFold(inner, "null") || strings.TrimSpace(inner) != inner || strings.ContainsAny(inner, `,{}"\`) {
+		if strings.EqualFold(inner, "null") || strings.TrimSpace(inner) != inner || strings.ContainsAny(inner,
+			`,{}"\`) {
 			return "(not as it was)"
 		}
 		return inner

@@ -13,7 +13,8 @@ const (
 	// The source's stand-ins for a date's infinities are days that wrapped around 32 bits.
 	infiniteDay         = -2_147_472_692
 	negativeInfiniteDay = -2_147_472_691
-	// Those for a timestamp without zone are the driver's milliseconds, taken for microseconds; newer releases take them right.
+	// Those for a timestamp without zone are the driver's milliseconds, taken for microseconds; newer releases take
+	// them for what they are.
 	infiniteMoment         = 9_223_372_036_825_200_000
 	negativeInfiniteMoment = -9_223_372_036_832_400_000
 )

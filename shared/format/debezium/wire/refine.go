@@ -1,114 +1,21 @@
 package wire
 
 import (
-	"errors"
-	"strconv"
-
 	"tidemark/shared/change"
-	"tidemark/shared/format/debezium/jsonnode"
+	"tidemark/shared/format/debezium/connect"
 )
-
-// Schema is a Connect schema of a value: its basic type, and the name and parameters that say what it means.
-type Schema struct {
-	name   string // of the member that it describes
-	basic  string
-	means  string
-	scale  int
-	length int
-	fields []Schema
-	items  *Schema
-}
-
-// Member is the schema of the field of that name of a struct, nil when there is none.
-func (f *Schema) Member(name string) *Schema {
-	for i := range f.fields {
-		if f.fields[i].name == name {
-			return &f.fields[i]
-		}
-	}
-	return nil
-}
-
-// ReadSchema reads a schema as JsonConverter writes it.
-func ReadSchema(n jsonnode.Node) (Schema, error) {
-	f := Schema{}
-	if n.Kind() != '{' {
-		return f, errors.New("a schema that is not an object")
-	}
-	for w := n.Walk(); ; {
-		name, value, ok := w.Member()
-		if !ok {
-			return f, nil
-		}
-		if err := f.read(string(name), value); err != nil {
-			return f, err
-		}
-	}
-}
-
-func (f *Schema) read(name string, n jsonnode.Node) error {
-	switch name {
-	case "field":
-		f.name = string(n.Text())
-	case "type":
-		f.basic = string(n.Text())
-	case "name":
-		f.means = string(n.Text())
-	case "parameters":
-		return f.readParameters(n)
-	case "items":
-		items, err := ReadSchema(n)
-		f.items = &items
-		return err
-	case "fields":
-		if n.Kind() != '[' {
-			return errors.New("a schema whose fields are not an array")
-		}
-		for w := n.Walk(); ; {
-			element, ok := w.Element()
-			if !ok {
-				return nil
-			}
-			member, err := ReadSchema(element)
-			if err != nil {
-				return err
-			}
-			f.fields = append(f.fields, member)
-		}
-	}
-	return nil
-}
-
-func (f *Schema) readParameters(n jsonnode.Node) (err error) {
-	if n.Kind() != '{' {
-		return nil
-	}
-	for w := n.Walk(); err == nil; {
-		name, value, ok := w.Member()
-		if !ok {
-			return nil
-		}
-		switch string(name) {
-		case "scale":
-			f.scale, err = strconv.Atoi(string(value.Text()))
-		case "length":
-			f.length, err = strconv.Atoi(string(value.Text()))
-		}
-	}
-	return errors.New("a schema with a parameter that is not a number")
-}
 
 // Refine lets the schema decide what it knows: what a value means and in which unit. The target's type still decides
 // what the schema leaves open.
-func (f *Form) Refine(s *Schema) {
-	switch s.means {
+func (f *Form) Refine(s *connect.Schema) {
+	switch s.Means {
 	case "org.apache.kafka.connect.data.Decimal":
-		f.kind, f.scale, f.scaled, f.digits = change.KindNumeric, s.scale, true, false
+		f.kind, f.scale, f.scaled, f.digits = change.KindNumeric, s.Scale, true, false
 	case "io.debezium.data.VariableScaleDecimal":
 		f.kind, f.scaled, f.digits = change.KindNumeric, false, false
 	case "io.debezium.data.Bits":
 		if f.kind != change.KindVarBit {
-			f.kind, f.length = change.KindBit, s.length
+			f.kind, f.length = change.KindBit, s.Length
 		}
 	case "io.debezium.data.Json":
 		if f.kind != change.KindHStore {
@@ -119,9 +26,9 @@ func (f *Form) Refine(s *Schema) {
 	case "":
 		f.refineBasic(s)
 	default:
-		if kind, unit := temporal(s.means); kind != change.KindOther {
+		if kind, unit := temporal(s.Means); kind != change.KindOther {
 			f.kind, f.unit = kind, unit
-		} else if s.basic == "string" {
+		} else if s.Basic == "string" {
 			f.kind = change.KindOther
 		}
 	}
@@ -157,8 +64,8 @@ func temporal(means string) (kind change.Kind, unit int64) {
 }
 
 // refineBasic reads a type without a name. A number is never a time without one, whatever the column is.
-func (f *Form) refineBasic(s *Schema) {
-	switch s.basic {
+func (f *Form) refineBasic(s *connect.Schema) {
+	switch s.Basic {
 	case "bytes":
 		f.kind, f.binary = change.KindBytea, BinaryBase64
 	case "string":
@@ -178,8 +85,8 @@ func (f *Form) refineBasic(s *Schema) {
 		if f.elem == nil {
 			f.elem = &Form{}
 		}
-		if s.items != nil {
-			f.elem.Refine(s.items)
+		if s.Items != nil {
+			f.elem.Refine(s.Items)
 		}
 	}
 }
