@@ -17,34 +17,7 @@ func newFlowStart() *cobra.Command {
 			"with --reason: forward leaves the records between out for good, back applies them again. Both are audited.\n" +
 			"earliest moves every partition that has a checkpoint back to 0. A partition that nobody starts begins at 0.",
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			environment, err := environment()
-			if err != nil {
-				return err
-			}
-			flow, err := config.ReadFlow(environment.FlowFile)
-			if err != nil {
-				return err
-			}
-			return operate(cmd.Context(), environment, func(operator *ledger.Operator) error {
-				known, err := operator.Partitions(cmd.Context(), flow.Name)
-				if err != nil {
-					return err
-				}
-				starts, err := parseStarts(from, flow.Topics, known)
-				if err != nil {
-					return usageError{err}
-				}
-				moved, err := operator.StartFlow(cmd.Context(), environment.TargetID, flow.Name, starts, reason)
-				if err != nil {
-					return err
-				}
-				for _, m := range moved {
-					cmd.Println(describeMove(m))
-				}
-				return nil
-			})
-		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return startFlow(cmd, from, reason) },
 	}
 	start.Flags().StringArrayVar(&from, "from", nil, "earliest, or TOPIC/PARTITION=OFFSET (may be repeated)")
 	start.Flags().StringVar(&reason, "reason", "", "why, for the audit; needed to move a checkpoint that exists")
@@ -52,4 +25,33 @@ func newFlowStart() *cobra.Command {
 		panic(err) // the flag is declared two lines above
 	}
 	return start
+}
+
+func startFlow(cmd *cobra.Command, from []string, reason string) error {
+	environment, err := environment()
+	if err != nil {
+		return err
+	}
+	flow, err := config.ReadFlow(environment.FlowFile)
+	if err != nil {
+		return err
+	}
+	return operate(cmd.Context(), environment, func(operator *ledger.Operator) error {
+		known, err := operator.Partitions(cmd.Context(), flow.Name)
+		if err != nil {
+			return err
+		}
+		starts, err := parseStarts(from, flow.Topics, known)
+		if err != nil {
+			return usageError{err}
+		}
+		moved, err := operator.StartFlow(cmd.Context(), environment.TargetID, flow.Name, starts, reason)
+		if err != nil {
+			return err
+		}
+		for _, m := range moved {
+			cmd.Println(describeMove(m))
+		}
+		return nil
+	})
 }

@@ -9,6 +9,9 @@ import (
 	"syscall"
 )
 
+// version is the release; the build sets it.
+var version = "development"
+
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := newRoot().ExecuteContext(ctx)

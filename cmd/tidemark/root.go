@@ -21,7 +21,7 @@ func newRoot() *cobra.Command {
 		Long: "The operator's command of Tidemark. Settings come from TIDEMARK_* variables; docs/configuration.md lists them.\n" +
 			"Exit codes: 0 done, 1 internal, 2 usage or configuration, 15 the database is another target,\n" +
 			"30 PostgreSQL, 130 interrupted.",
-		SilenceErrors: true, SilenceUsage: true,
+		Version: version, SilenceErrors: true, SilenceUsage: true,
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	flow := &cobra.Command{Use: "flow", Short: "Acts on a flow"}
@@ -31,7 +31,7 @@ func newRoot() *cobra.Command {
 }
 
 // environment is what the variables say. Errors: fault.Misconfigured.
-func environment() (config.Command, error) { return config.LoadCommand(os.LookupEnv, os.Environ()) }
+func environment() (config.Command, error) { return config.LoadCommand(config.OS()) }
 
 // dial reads the database's address. Errors: fault.Misconfigured.
 func dial(environment config.Command) (*pgx.ConnConfig, error) {

@@ -24,18 +24,19 @@ type handler struct {
 	targetID position.TargetID
 }
 
-// Unapplied is what the function fails with: the runtime reports the type's name, so that one alarm fits all.
-type Unapplied struct{ err error }
+// UnappliedError is what the function fails with: the runtime reports the type's name, so that one alarm fits all.
+type UnappliedError struct{ err error }
 
 // Error is class, message and hint in one line.
-func (u *Unapplied) Error() string { return fault.Line(u.err) }
+func (u *UnappliedError) Error() string { return fault.Line(u.err) }
 
 // Unwrap gives the error.
-func (u *Unapplied) Unwrap() error { return u.err }
+func (u *UnappliedError) Unwrap() error { return u.err }
 
 func (h *handler) announce(ctx context.Context) {
 	h.log.LogAttrs(ctx, slog.LevelInfo, "apply ready: each record's rows, its dedup and its position commit in one transaction",
-		slog.String("flow", h.flow), slog.String("target", h.targetID.String()), slog.Bool("partial_replies", h.partial))
+		slog.String("version", version), slog.String("flow", h.flow), slog.String("target", h.targetID.String()),
+		slog.Bool("partial_replies", h.partial))
 }
 
 // Invoke applies one event. See lambda.Handler.
@@ -50,7 +51,7 @@ func (h *handler) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 		h.log.LogAttrs(ctx, slog.LevelError, "event refused", describe(doubt)...)
 	}
 	if len(batch) == 0 && doubt != nil {
-		return nil, &Unapplied{doubt}
+		return nil, &UnappliedError{doubt}
 	}
 	outcome, err := h.applier.Apply(ctx, batch)
 	for i := range outcome.Partitions {
@@ -58,9 +59,9 @@ func (h *handler) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	}
 	switch next := outcome.Next(); {
 	case doubt != nil:
-		return nil, &Unapplied{doubt}
+		return nil, &UnappliedError{doubt}
 	case err != nil && (!h.partial || kafkaevent.NoneApplied(batch, next)):
-		return nil, &Unapplied{err}
+		return nil, &UnappliedError{err}
 	default:
 		return kafkaevent.Reply(batch, next), nil
 	}

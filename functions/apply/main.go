@@ -12,9 +12,12 @@ import (
 
 const closeTimeout = 400 * time.Millisecond // Lambda kills the process half a second after SIGTERM
 
+// version is the release; the build sets it.
+var version = "development"
+
 func main() {
 	log := slog.New(slog.NewJSONHandler(os.Stdout, nil))
-	h, err := assemble(os.LookupEnv, os.Environ(), os.Stdout)
+	h, err := assemble(os.Stdout)
 	if err != nil {
 		log.LogAttrs(context.Background(), slog.LevelError, "cannot start", describe(err)...)
 		os.Exit(1)

@@ -15,8 +15,8 @@ import (
 
 // assemble reads the configuration and puts the parts together. It connects to nothing: the first batch does.
 // Errors: fault.Misconfigured for everything that is wrong with the environment or the flow file.
-func assemble(lookup func(string) (string, bool), environ []string, out io.Writer) (*handler, error) {
-	environment, err := config.LoadApply(lookup, environ)
+func assemble(out io.Writer) (*handler, error) {
+	environment, err := config.LoadApply(config.OS())
 	if err != nil {
 		return nil, err
 	}

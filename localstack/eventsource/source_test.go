@@ -65,7 +65,7 @@ func TestSource(t *testing.T) {
 		mustRun(t, source(t, kafka, func(_ context.Context, payload []byte) ([]byte, error) {
 			payloads = append(payloads, payload)
 			return nil, nil
-		}, func(o *eventsource.Options) { o.Window = 300 * time.Millisecond }))
+		}, func(o *eventsource.Options) { o.BatchSize, o.Window = 3, runDeadline }))
 		if len(payloads) != 1 {
 			t.Fatalf("got %d events, want one with both partitions", len(payloads))
 		}
@@ -125,6 +125,15 @@ func TestSource(t *testing.T) {
 		}
 	})
 
+	t.Run("DeliversWhatCameInTheWindow", func(t *testing.T) {
+		t.Parallel()
+		s := &script{t: t}
+		mustRun(t, source(t, log(t, 2), s.invoke, func(o *eventsource.Options) { o.Window = 50 * time.Millisecond }))
+		if diff := cmp.Diff([]offsets{{0: {0, 1}}}, s.seen()); diff != "" {
+			t.Errorf("events (-want +got):\n%s", diff)
+		}
+	})
+
 	t.Run("GoesOnAtItsPositions", func(t *testing.T) {
 		t.Parallel()
 		kafka := log(t, 4)
@@ -153,7 +162,9 @@ func TestSource(t *testing.T) {
 		kafka, s := log(t, 1), &script{t: t}
 		transact(t, kafka.Brokers(), kgo.TryCommit)
 		transact(t, kafka.Brokers(), kgo.TryAbort)
-		src := source(t, kafka, s.invoke, func(o *eventsource.Options) { o.ReadCommitted, o.Window = true, 300*time.Millisecond })
+		src := source(t, kafka, s.invoke, func(o *eventsource.Options) {
+			o.ReadCommitted, o.BatchSize, o.Window = true, 2, runDeadline
+		})
 		mustRun(t, src)
 		if diff := cmp.Diff([]offsets{{0: {0, 1}}}, s.seen()); diff != "" {
 			t.Errorf("events (-want +got):\n%s", diff)
@@ -164,13 +175,29 @@ func TestSource(t *testing.T) {
 		}
 	})
 
+	// While the partition waits, more of it is at hand than is kept; it must be fetched further after that.
 	t.Run("FetchesOnAfterABacklog", func(t *testing.T) {
 		t.Parallel()
-		s := &script{t: t}
-		src := source(t, log(t, 500, 500), s.invoke, func(o *eventsource.Options) { o.BatchSize = 10 })
+		s := &script{t: t, answers: []func(record.Batch) ([]byte, error){list(0, 0)}}
+		src := source(t, log(t, 15_000), s.invoke, func(o *eventsource.Options) { o.BatchSize = 1000 })
 		mustRun(t, src)
-		if got := len(s.seen()); got < 100 {
-			t.Errorf("got %d events, want at least 100", got)
+		if diff := cmp.Diff(position.Cut{at(0): 15_000}, src.Positions()); diff != "" {
+			t.Errorf("positions (-want +got):\n%s", diff)
+		}
+	})
+
+	t.Run("GivesEachPartitionItsTurn", func(t *testing.T) {
+		t.Parallel()
+		s := &script{t: t}
+		mustRun(t, source(t, log(t, 100, 100), s.invoke, func(o *eventsource.Options) { o.BatchSize = 10 }))
+		begin := offsets{}
+		for _, event := range s.seen()[:4] {
+			for number, delivered := range event {
+				begin[number] = append(begin[number], delivered...)
+			}
+		}
+		if len(begin) != 2 {
+			t.Errorf("got %v in the first four events, want both partitions", begin)
 		}
 	})
 }

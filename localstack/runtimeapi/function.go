@@ -200,18 +200,23 @@ func (f *Function) Kill() error {
 	return nil
 }
 
-// Freeze stops the process where it is, as Lambda does between invocations.
-func (f *Function) Freeze() error { return f.signal(syscall.SIGSTOP) }
-
-// Thaw lets a frozen process go on.
-func (f *Function) Thaw() error { return f.signal(syscall.SIGCONT) }
-
-func (f *Function) signal(signal syscall.Signal) error {
+// Freeze stops the process where it is, as Lambda does between invocations. On Linux it returns when the process stands
+// still.
+func (f *Function) Freeze() error {
 	instance, err := f.live()
 	if err != nil {
 		return err
 	}
-	return instance.signal(signal)
+	return instance.freeze()
+}
+
+// Thaw lets a frozen process go on.
+func (f *Function) Thaw() error {
+	instance, err := f.live()
+	if err != nil {
+		return err
+	}
+	return instance.signal(syscall.SIGCONT)
 }
 
 // Pid is the process's id, 0 while there is none.

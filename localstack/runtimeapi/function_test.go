@@ -231,7 +231,7 @@ func TestFunctionTimeout(t *testing.T) {
 		t.Parallel()
 		output := watch("saw SIGTERM")
 		f := function(t, func(o *runtimeapi.Options) {
-			o.Timeout, o.Grace, o.Output = 300*time.Millisecond, 30*time.Second, output
+			o.Timeout, o.Grace, o.Output = time.Second, 30*time.Second, output
 			o.Env = map[string]string{"BOOTSTRAP_SIGTERM": "1"}
 		})
 		if _, err := f.Invoke(t.Context(), []byte(`{"verb":"hang"}`)); !errors.Is(err, runtimeapi.ErrTimedOut) {
@@ -247,7 +247,7 @@ func TestFunctionTimeout(t *testing.T) {
 	t.Run("KillsAProcessThatCannotObey", func(t *testing.T) {
 		t.Parallel()
 		f := function(t, func(o *runtimeapi.Options) {
-			o.Timeout, o.Grace = 300*time.Millisecond, 10*time.Millisecond
+			o.Timeout, o.Grace = time.Second, 10*time.Millisecond
 		})
 		echo(t, f, "warm")
 		if err := f.Freeze(); err != nil {
@@ -374,6 +374,23 @@ func TestFunctionFreeze(t *testing.T) {
 	}
 	if err := <-done; err != nil {
 		t.Error(err)
+	}
+}
+
+func TestFunctionFreezeThenStop(t *testing.T) {
+	t.Parallel()
+	output := watch("saw SIGTERM")
+	f := function(t, func(o *runtimeapi.Options) {
+		o.Output, o.Grace, o.Env = output, 30*time.Second, map[string]string{"BOOTSTRAP_SIGTERM": "1"}
+	})
+	echo(t, f, "warm")
+	if err := f.Freeze(); err != nil {
+		t.Fatal(err)
+	}
+	f.Stop()
+	output.await(t)
+	if err := f.Freeze(); !errors.Is(err, os.ErrProcessDone) {
+		t.Errorf("got %v, want os.ErrProcessDone: nothing is left to freeze", err)
 	}
 }
 

@@ -183,6 +183,16 @@ func (i *instance) signal(signal syscall.Signal) error {
 	return nil
 }
 
+func (i *instance) freeze() error {
+	if err := i.signal(syscall.SIGSTOP); err != nil {
+		return err
+	}
+	if err := awaitStopped(i.pid()); err != nil {
+		return fmt.Errorf("wait for the function's process to stand still: %w", err)
+	}
+	return nil
+}
+
 // kill sends SIGKILL and waits until the process is gone.
 func (i *instance) kill() {
 	if !i.isDead() {

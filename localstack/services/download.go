@@ -27,8 +27,8 @@ const (
 	largestDownload  = 256 << 20
 )
 
-// artifact is one platform's build of the server in the Maven repository, made by zonkyio/embedded-postgres-binaries. It
-// is the server without most contrib modules: hstore, for one, may be missing.
+// artifact is one platform's build of the server in the Maven repository, made by zonkyio/embedded-postgres-binaries.
+// Which contrib modules are in a build is not promised; a test that needs one, such as hstore, must say so.
 type artifact struct {
 	name    string // of the artifact in the group
 	version string

@@ -68,7 +68,7 @@ func TestPostgres(t *testing.T) {
 	t.Parallel()
 	p := start(t, services.PostgresOptions{Settings: map[string]string{"work_mem": "9MB"}})
 	conn := connect(t, p.URL())
-	for setting, want := range map[string]string{
+	for setting, want := range map[string]string{ //nolint:gosec // names of settings
 		"listen_addresses": "127.0.0.1", "TimeZone": "UTC", "lc_monetary": "C", "server_encoding": "UTF8",
 		"password_encryption": "scram-sha-256", "wal_level": "logical", "max_connections": "200",
 		"fsync": "off", "synchronous_commit": "on", "work_mem": "9MB", "is_superuser": "on",

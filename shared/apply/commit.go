@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"tidemark/shared/apply/reduction"
 	"tidemark/shared/change"
 	"tidemark/shared/fault"
 )
@@ -53,7 +54,7 @@ func (a *Applier) attemptInBulk(ctx context.Context, set *change.Set, pieces []p
 
 // unbulk adds the relation of the refused group to inOrder, or all relations in bulk when the refused one is not known. It
 // returns false when nothing that was refused was in bulk.
-func unbulk(inOrder map[*change.Relation]bool, groups []Group, refused int) bool {
+func unbulk(inOrder map[*change.Relation]bool, groups []reduction.Group, refused int) bool {
 	if refused >= 0 {
 		groups = groups[refused : refused+1]
 	}
@@ -78,7 +79,7 @@ func (a *Applier) commitRest(ctx context.Context, set *change.Set, p piece) {
 // stopped by its own fault. It returns the groups that it wrote.
 func (a *Applier) attempt(
 	ctx context.Context, set *change.Set, pieces []piece, inOrder map[*change.Relation]bool,
-) ([]Group, error) {
+) ([]reduction.Group, error) {
 	opening := a.opening(pieces)
 	tx, err := a.target.Begin(ctx, opening)
 	if err != nil {
@@ -143,17 +144,17 @@ func (p plan) settle() {
 
 func (a *Applier) work(set *change.Set, plans []plan, inOrder map[*change.Relation]bool) Work {
 	work := Work{Flow: a.options.Flow, Advances: make([]Advance, 0, len(plans))}
-	reduction := reduce(set, inOrder)
+	net := reduction.New(set, inOrder)
 	for _, p := range plans {
 		advance := Advance{Partition: p.run.partition(), From: p.from, Next: p.rangeOf().Until}
 		for i := range p.until {
 			d := p.run.decoded[i]
-			reduction.add(set.Changes[d.from:d.until])
+			net.Add(set.Changes[d.from:d.until])
 			advance.RecordTime = later(advance.RecordTime, p.run.records[i].Time)
 		}
 		work.Advances = append(work.Advances, advance)
 	}
-	work.Groups = reduction.done()
+	work.Groups = net.Groups()
 	return work
 }
 

@@ -1,8 +1,6 @@
 package apply
 
 import (
-	"slices"
-
 	"tidemark/shared/fault"
 	"tidemark/shared/position"
 )
@@ -86,9 +84,4 @@ func urgency(class fault.Class) int {
 		return 9
 	}
 	return 0
-}
-
-// sortPartitions puts partitions into lock order, so that two appliers never wait for each other in a circle.
-func sortPartitions(partitions []position.Partition) {
-	slices.SortFunc(partitions, position.Partition.Compare)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"tidemark/shared/apply/reduction"
 	"tidemark/shared/change"
 	"tidemark/shared/position"
 	"tidemark/shared/record"
@@ -91,7 +92,7 @@ const (
 type Work struct {
 	Flow        string
 	Incarnation position.Incarnation
-	Groups      []Group
+	Groups      []reduction.Group
 	Advances    []Advance
 }
 
@@ -100,21 +101,6 @@ type Advance struct {
 	Partition  position.Partition
 	From, Next position.Offset
 	RecordTime time.Time // the highest time among the records between; zero when they have none
-}
-
-// Group is a run of changes of one relation with one operation, in order.
-type Group struct {
-	Relation *change.Relation
-	Op       change.Op
-	Changes  []change.Change
-
-	// Bulk says that no two changes are of one row and that all carry the same cells: one statement may write them all.
-	// An Insert is then an upsert, an Update changes rows that must be there.
-	Bulk bool
-	// Reset says that the rows were deleted before: columns that they do not carry go back to their default.
-	Reset bool
-	// Strict says that the rows of a Delete must be there.
-	Strict bool
 }
 
 // WorkError says that the server refused what a transaction wrote, over an intact connection: the same records in

@@ -1,14 +1,14 @@
 // Package config owns what Tidemark is told from outside: the TIDEMARK_* variables of a process and the flow file.
 //
-// One table per source (variables.go, keys.go) holds every setting with its range, its default and its meaning; reading,
-// checking and the reference page docs/configuration.md come from it, so no rule is written twice. The package refuses
-// what it does not know: a variable or key that nobody reads is a typing error that would otherwise be passed over in
-// silence.
+// One table per source (variables.go, keys.go) holds every setting with its range, its default and its meaning;
+// reading, checking and the reference page docs/configuration.md come from it, so no rule is written twice. The
+// package refuses what it does not know: a variable or key that nobody reads is a typing error that would otherwise
+// be passed over in silence.
 //
-// Invariants: a value that is returned without an error satisfies every rule; an error names the setting, what was given,
-// what is allowed and what to do, for all problems of a source at once, and is of class fault.Misconfigured; no output
-// and no error holds a secret. The environment comes through a function that the caller passes, the flow file from disk;
-// there is no other I/O and no state, so everything may be called from several goroutines.
+// Invariants: a value that is returned without an error satisfies every rule; an error names the setting, what was
+// given, what is allowed and what to do, for all problems of a source at once, and is of class fault.Misconfigured;
+// no output and no error holds a secret. The environment comes through a function that the caller passes, the flow
+// file from disk; there is no other I/O and no state, so everything may be called from several goroutines.
 package config
 
 import (
@@ -75,7 +75,8 @@ func load[T any](fields []setting.Field[T], lookup func(string) (string, bool), 
 	for _, s := range slices.Concat(ApplySettings(), CommandSettings()) {
 		from.Known = append(from.Known, s.Name)
 	}
-	return setting.ReadVariables(fields, from, "set the variables in the process's environment and start it again; "+reference)
+	hint := "set the variables in the process's environment and start it again; " + reference
+	return setting.ReadVariables(fields, from, hint)
 }
 
 const reference = "docs/configuration.md lists every setting"

@@ -46,7 +46,9 @@ func (e environment) environ() []string {
 	return list
 }
 
-func (e environment) loadApply() (config.Apply, error) { return config.LoadApply(e.lookup, e.environ()) }
+func (e environment) loadApply() (config.Apply, error) {
+	return config.LoadApply(e.lookup, e.environ())
+}
 
 func (e environment) loadCommand() (config.Command, error) {
 	return config.LoadCommand(e.lookup, e.environ())

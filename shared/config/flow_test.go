@@ -55,13 +55,18 @@ func flowLimits() []limit {
 			"1": "in quotes", "1.5": "in quotes", "true": "in quotes", "null": "in quotes", "[a]": "is a list",
 		}},
 		closed("format", "", "debezium"),
-		{"topics", []string{"[a]", topicList(1000), "[" + strings.Repeat("a", 249) + "]", "\n  - a\n  - B.c_d-0\n"},
+		{
+			"topics",
+			[]string{"[a]", topicList(1000), "[" + strings.Repeat("a", 249) + "]", "\n  - a\n  - B.c_d-0\n"},
 			map[string]string{
 				"[]": "has 0 items", topicList(1001): "has 1001 items", "a": "is text", "{a: b}": "is a map",
-				"[" + strings.Repeat("a", 250) + "]": "is not a topic name", "[.]": "is not a topic name", "[a/b]": "is not a topic name",
-				"[a, b, a]": `topics[2] repeats "a" of topics[0]`, "[1]": "in quotes", "[[a]]": "is a list", "[a, ]x": "is not YAML",
-				"": "is missing behind the colon", `[""]`: "is not a topic name",
-			}},
+				"[" + strings.Repeat("a", 250) + "]": "is not a topic name", "[.]": "is not a topic name",
+				"[a/b]":     "is not a topic name",
+				"[a, b, a]": `topics[2] repeats "a" of topics[0]`, "[1]": "in quotes", "[[a]]": "is a list",
+				"[a, ]x": "is not YAML",
+				"":       "is missing behind the colon", `[""]`: "is not a topic name",
+			},
+		},
 		closed("log", "brokers", "dense"),
 		closed("producers", "transactional", "plain"),
 		closed("gaps", "heal", "refuse"),
@@ -74,9 +79,11 @@ func flowLimits() []limit {
 			"99999999999999999999": "is text",
 		}},
 		{"max_transaction_bytes", []string{"1024", "1KiB", "1GiB", "1073741824", "1024MiB", "32MiB"}, map[string]string{
-			"1023": "is below the range", "0KiB": "is below the range", "1073741825": "is above the range", "1025MiB": "is above",
-			"2GiB": "is above the range", "9223372036854775807": "is above the range", "9007199254740992KiB": "is above",
-			"-1": "is not a whole number", "32MB": "is not a whole number", "1.5MiB": "is a", "32 MiB": "is not a whole number",
+			"1023": "is below the range", "0KiB": "is below the range", "1073741825": "is above the range",
+			"1025MiB": "is above",
+			"2GiB":    "is above the range", "9223372036854775807": "is above the range", "9007199254740992KiB": "is above",
+			"-1": "is not a whole number", "32MB": "is not a whole number", "1.5MiB": "is not a whole number",
+			"1.5": "is a fraction", "32 MiB": "is not a whole number",
 			"MiB": "is not a whole number", "true": "in quotes", "[1KiB]": "is a list",
 		}},
 		{"deadline_reserve", []string{"100ms", "0.1s", "60s", "1m"}, map[string]string{
@@ -84,7 +91,8 @@ func flowLimits() []limit {
 			"later": "is not a duration", "true": "in quotes",
 		}},
 		{"routes", []string{"[]", "[{from: a.b, to: c.d}, {from: c.d, to: a.b}]", routeList(1000)}, map[string]string{
-			routeList(1001): "has 1001 items", "{from: a.b, to: c.d}": "is a map", "[a.b]": "routes[0]", "[{from: a.b}]": "routes[0].to is not set",
+			routeList(1001): "has 1001 items", "{from: a.b, to: c.d}": "is a map", "[a.b]": "routes[0]",
+			"[{from: a.b}]":                                   "routes[0].to is not set",
 			"[{from: a.b, to: c.d, via: e}]":                  `"routes[0].via" is unknown; did you mean routes[0].`,
 			"[{from: a.b, to: c.d}, {from: a.b, to: e.f}]":    "routes[1] repeats from: a.b of routes[0]",
 			"[{from: a.b, to: c.d}, {from: e.f, to: c.d}]":    "routes[1] repeats to: c.d of routes[0]",
@@ -92,12 +100,17 @@ func flowLimits() []limit {
 			"[{from: a.b, to: c.d}, {from: 1, to: [{a: b}]}]": "routes[1].to: the value is a list",
 		}},
 		{"routes[].from", []string{"a.b", "a.b.c", long + "." + long, "'A b.ü'"}, map[string]string{
-			"a": "is not a table name", ".a": "is not a table name", "a.": "is not a table name", long + "a.b": "is not a table name",
-			"1.5": "in quotes",
+			"a": "is not a table name", ".a": "is not a table name", "a.": "is not a table name",
+			long + "a.b": "is not a table name",
+			"1.5":        "in quotes",
 		}},
-		{"routes[].to", []string{"a.b"}, map[string]string{"a": "is not a table name", "a." + long + "a": "is not a table name"}},
+		{"routes[].to", []string{"a.b"}, map[string]string{
+			"a":               "is not a table name",
+			"a." + long + "a": "is not a table name",
+		}},
 		{"debezium", []string{"{}", "{decimal: string}"}, map[string]string{
-			"[]": "is a list", "x": "is text", "": "is missing behind the colon", "{binry: hex}": "did you mean debezium.binary?",
+			"[]": "is a list", "x": "is text", "": "is missing behind the colon",
+			"{binry: hex}":               "did you mean debezium.binary?",
 			"{binary: hex, binary: hex}": "debezium.binary is set twice",
 		}},
 		{"debezium.unavailable_value", []string{"a", strings.Repeat("a", 255), `"a b"`}, map[string]string{
@@ -106,7 +119,8 @@ func flowLimits() []limit {
 		closed("debezium.decimal", "", "precise", "string", "double"),
 		closed("debezium.binary", "", "base64", "hex"),
 		{"debezium.unrepresentable", []string{"halt", "null", `"null"`}, map[string]string{
-			"": "is missing", "~": "is not an allowed value", "ignore": "is not an allowed value", "Null": "is not an allowed value",
+			"": "is missing", "~": "is not an allowed value", "ignore": "is not an allowed value",
+			"Null": "is not an allowed value",
 		}},
 	}
 }
@@ -260,6 +274,6 @@ func TestReadFlow(t *testing.T) {
 	t.Run("StopsAtTheLargestSize", func(t *testing.T) {
 		t.Parallel()
 		_, err := config.ReadFlow("/dev/zero")
-		refused(t, err, "/dev/zero: is larger than 1048576 bytes")
+		refused(t, err, "/dev/zero: is larger than 262144 bytes")
 	})
 }

@@ -27,7 +27,8 @@ func streamKeys() []setting.Field[Flow] {
 		setting.Scalar(setting.Setting{
 			Name: "format", Required: true, Example: "debezium",
 			Meaning: "How the records of the topics are written.",
-		}, setting.Choice(setting.Option[Format]{Name: "debezium", Value: FormatDebezium}), func(f *Flow) *Format { return &f.Format }),
+		}, setting.Choice(setting.Option[Format]{Name: "debezium", Value: FormatDebezium}),
+			func(f *Flow) *Format { return &f.Format }),
 		setting.List(setting.Setting{
 			Name: "topics", Required: true, Example: "[dbn.shop.orders]",
 			Meaning: "Kafka topics of the flow, each once.",
@@ -45,7 +46,7 @@ func streamKeys() []setting.Field[Flow] {
 			Meaning: "Whether the topics' producers write in Kafka transactions.",
 		}, setting.Choice(
 			setting.Option[string]{Name: "plain", Value: "plain"},
-			setting.Option[string]{Name: "transactional", Unoffered: "without asking the brokers it cannot tell what was committed"},
+			setting.Option[string]{Name: "transactional", Unoffered: "it cannot tell what was committed"},
 		), func(f *Flow) *string { return &f.Producers }),
 	}
 }
@@ -110,7 +111,8 @@ func sectionKeys() []setting.Field[Flow] {
 }
 
 func routeKeys() []setting.Field[Route] {
-	table := setting.Checked("SCHEMA.TABLE, without quotes, each part 1 to 63 bytes", "is not a table name", change.ParseName)
+	takes := "SCHEMA.TABLE, without quotes, each part 1 to 63 bytes"
+	table := setting.Checked(takes, "is not a table name", change.ParseName)
 	return []setting.Field[Route]{
 		setting.Scalar(setting.Setting{
 			Name: "from", Required: true, Example: "shop.orders",
@@ -158,7 +160,10 @@ func debeziumKeys() []setting.Field[Debezium] {
 }
 
 func ignorable() setting.Rule[bool] {
-	return setting.Choice(setting.Option[bool]{Name: "halt", Value: false}, setting.Option[bool]{Name: "ignore", Value: true})
+	return setting.Choice(
+		setting.Option[bool]{Name: "halt", Value: false},
+		setting.Option[bool]{Name: "ignore", Value: true},
+	)
 }
 
 func flowName() setting.Rule[string] {

@@ -31,14 +31,14 @@ func commandVariables() []setting.Field[Command] {
 		flowFile(false, func(c *Command) *string { return &c.FlowFile }))
 }
 
-// processVariables is the table of what every process reads. The password comes after the connection string: it goes in.
+// processVariables is the table of what every process reads. The password comes after the connection string: it goes
+// in.
 func processVariables() []setting.Field[Process] {
 	return []setting.Field[Process]{
 		setting.Scalar(setting.Setting{
 			Name: "TIDEMARK_TARGET_ID", Required: true, Example: "shop-prod",
 			Meaning: "Identity of the target, chosen once and kept by every recovery. A database with another id is refused.",
-		}, setting.Checked("1 to 63 characters of a-z, 0-9, '.', '_' and '-', the first a letter or digit", "is not a target id",
-			position.ParseTargetID), func(p *Process) *position.TargetID { return &p.TargetID }),
+		}, targetID(), func(p *Process) *position.TargetID { return &p.TargetID }),
 		setting.Scalar(setting.Setting{
 			Name: "TIDEMARK_DATABASE_URL", Required: true, Secret: true,
 			Example: "postgres://tidemark@db.example.com:5432/shop",
@@ -78,17 +78,23 @@ func flowFile[T any](required bool, at func(*T) *string) setting.Field[T] {
 	}, withoutZero("a path"), at)
 }
 
+func targetID() setting.Rule[position.TargetID] {
+	takes := "1 to 63 characters of a-z, 0-9, '.', '_' and '-', the first a letter or digit"
+	return setting.Checked(takes, "is not a target id", position.ParseTargetID)
+}
+
 func databaseURL() setting.Rule[secret.Text] {
 	return setting.Text("a postgres:// URL or host=… user=… dbname=… pairs, with a host", connstring.Secure)
 }
 
-// databasePassword puts the password into the connection string, where it overrules the one that is there: whoever takes
-// the string cannot forget it.
+// databasePassword puts the password into the connection string, where it overrules the one that is there: whoever
+// takes the string cannot forget it.
 func databasePassword() setting.Field[Process] {
 	return setting.Put(setting.Setting{
 		Name: "TIDEMARK_DATABASE_PASSWORD", Secret: true,
-		Meaning: "Password of the database user, as it is, without escapes. It overrules a password in TIDEMARK_DATABASE_URL.",
-	}, withoutZero("a text"), func(p *Process, password string) {
+		Meaning: "Password of the database user, as it is, without escapes. " +
+			"It overrules a password in TIDEMARK_DATABASE_URL.",
+	}, withoutZero("any text without a zero byte"), func(p *Process, password string) {
 		// A connection string that was refused is reported already.
 		if complete, err := connstring.WithPassword(p.Database, password); err == nil {
 			p.Database = complete

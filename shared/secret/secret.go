@@ -1,9 +1,9 @@
 // Package secret owns texts that must never be shown: passwords and whatever holds one.
 //
-// A Text prints REDACTED under every verb of fmt, in slog, as JSON and as text, and so does whatever struct it stands in,
-// in an exported field or not. The one way to the content is Reveal, so a search for that word lists every place where a
-// secret leaves. The package keeps no secret out of memory or out of core dumps. Values are immutable and may be shared
-// between goroutines.
+// A Text prints REDACTED under every verb of fmt, in slog, as JSON and as text, and a struct that holds one never shows
+// its content, in an exported field or not. The one way to the content is Reveal, so a search for that word lists every
+// place where a secret leaves. The package keeps no secret out of memory or out of core dumps. Values are immutable and
+// may be shared between goroutines.
 package secret
 
 import (
@@ -53,7 +53,7 @@ func (t Text) String() string { return Redacted }
 // GoString is REDACTED.
 func (t Text) GoString() string { return Redacted }
 
-// Format writes REDACTED for every verb. String alone would not do: under %d fmt does not call it and prints the fields.
+// Format writes REDACTED for every verb. String alone would not do: under %d fmt prints the fields.
 func (t Text) Format(state fmt.State, _ rune) {
 	_, _ = io.WriteString(state, Redacted) // fmt keeps no error of a state's writer
 }

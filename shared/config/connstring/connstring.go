@@ -1,9 +1,9 @@
-// Package connstring owns how a PostgreSQL connection string is made safe: complete, and encrypted where it leaves this
-// machine.
+// Package connstring owns how a PostgreSQL connection string is made safe: complete, and encrypted where it leaves
+// this machine.
 //
-// It reads URIs and keyword=value pairs as libpq and pgx do, as far as hosts and parameters go, and refuses what those
-// would read in another way than whoever wrote it meant: an unescaped @ or / in a password, a missing host. It connects to
-// nothing and reads no environment. Values are immutable and may be shared between goroutines.
+// It reads URIs and keyword=value pairs as libpq and pgx do, as far as hosts and parameters go, and refuses what
+// those would read in another way than whoever wrote it meant: an unescaped @ or / in a password, a missing host. It
+// connects to nothing and reads no environment. Values are immutable and may be shared between goroutines.
 package connstring
 
 import (
@@ -162,7 +162,8 @@ func parseQuery(query string) ([]param, error) {
 
 const blanks = " \t\n\r\v\f"
 
-// parsePairs reads keyword=value pairs: values with blanks stand in single quotes, a backslash takes the next byte as it is.
+// parsePairs reads keyword=value pairs: values with blanks stand in single quotes, a backslash takes the next byte
+// as it is.
 func parsePairs(rest string) ([]param, error) {
 	var params []param
 	for rest = strings.TrimLeft(rest, blanks); rest != ""; rest = strings.TrimLeft(rest, blanks) {

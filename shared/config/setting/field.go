@@ -1,13 +1,14 @@
 // Package setting owns how a table of settings is read, checked and described.
 //
-// A Field binds one Setting, with its Rule, to its place in a struct. A table of Fields reads the struct from variables of
-// the environment (ReadVariables) or from a YAML map (ReadYAML), and describes itself for people (Describe), so that a
-// range stands in one place. The package knows no setting of Tidemark's and refuses what its table does not name.
+// A Field binds one Setting, with its Rule, to its place in a struct. A table of Fields reads the struct from
+// variables of the environment (ReadVariables) or from a YAML map (ReadYAML), and describes itself for people
+// (Describe), so that a range stands in one place. The package knows no setting of Tidemark's and refuses what its
+// table does not name.
 //
-// Invariants: without an error every value satisfies its rule; an error is of class fault.Misconfigured and holds every
-// problem of the source, each with the setting's name, what was given, what is allowed and its place in the file; the
-// value of a secret setting and that of an unknown one are in no error. YAML is bounded in bytes, keys and nesting before
-// a parser sees it. There is no state: everything may be called from several goroutines.
+// Invariants: without an error every value satisfies its rule; an error is of class fault.Misconfigured and holds
+// every problem of the source, each with the setting's name, what was given, what is allowed and its place in the
+// file; the value of a secret setting and that of an unknown one are in no error. YAML is bounded in bytes, keys and
+// nesting before a parser sees it. There is no state: everything may be called from several goroutines.
 package setting
 
 import (

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Rule is how values of one kind are read, checked and described. The errors of parse complete the sentence "the value …"
-// and never hold it: whether it may be shown is the setting's to say.
+// Rule is how values of one kind are read, checked and described. The errors of parse complete the sentence "the
+// value …" and never hold it: whether it may be shown is the setting's to say.
 type Rule[V any] struct {
 	takes  string
 	later  string

@@ -13,8 +13,9 @@ type Environment struct {
 	Known   []string                    // variables with the prefix that other processes read
 }
 
-// ReadVariables reads a struct from variables of the environment. An empty variable counts as absent, because templates
-// pass on parameters that nobody filled in. A variable with the prefix that is neither in the table nor known is refused.
+// ReadVariables reads a struct from variables of the environment. An empty variable counts as absent, because
+// templates pass on parameters that nobody filled in. A variable with the prefix that is neither in the table nor
+// known is refused.
 //
 // Errors: fault.Misconfigured for everything that is wrong, in one error with the hint.
 func ReadVariables[T any](fields []Field[T], from Environment, hint string) (T, error) {

@@ -15,14 +15,14 @@ import (
 
 const (
 	// MaxYAMLBytes is the largest file that ReadYAML takes.
-	MaxYAMLBytes = 1 << 20
+	MaxYAMLBytes = 1 << 18
 	// maxTokens bounds what the parser sees: its time grows with the square of keys and of nesting. The largest
-	// file of any use has some 13,000.
-	maxTokens = 20_000
+	// file of any use has some 12,000.
+	maxTokens = 15_000
 )
 
-// ReadYAML reads a struct from one YAML map, strictly. name is the file's and stands before line and column in errors; hint
-// tells what to do about them.
+// ReadYAML reads a struct from one YAML map, strictly. name is the file's and stands before line and column in
+// errors; hint tells what to do about them.
 //
 // Errors: fault.Misconfigured for everything that is wrong, in one error.
 func ReadYAML[T any](fields []Field[T], name string, data []byte, hint string) (T, error) {
@@ -72,21 +72,28 @@ func readable(data []byte) (place, error) {
 	number := 0
 	for line := range strings.Lines(string(data)) {
 		number++
-		for i, c := range line {
-			at := place{number, utf8.RuneCountInString(line[:i]) + 1}
-			switch {
-			case c == utf8.RuneError && !strings.HasPrefix(line[i:], string(utf8.RuneError)):
-				return at, errors.New("is not text in UTF-8")
-			case unicode.IsControl(c) && !strings.ContainsRune("\t\r\n", c):
-				return at, fmt.Errorf("holds the control character %U: remove it", c)
-			}
-		}
-		indent := line[:len(line)-len(strings.TrimLeft(line, " \t"))]
-		if tab := strings.IndexByte(indent, '\t'); tab >= 0 && strings.TrimSpace(line) != "" {
-			return place{number, tab + 1}, errors.New("a line is indented with a tab: YAML wants spaces")
+		if column, err := readableLine(line); err != nil {
+			return place{number, column}, err
 		}
 	}
 	return place{}, nil
+}
+
+func readableLine(line string) (column int, err error) {
+	for i, c := range line {
+		column++
+		switch {
+		case c == utf8.RuneError && !strings.HasPrefix(line[i:], string(utf8.RuneError)):
+			return column, errors.New("is not text in UTF-8")
+		case unicode.IsControl(c) && !strings.ContainsRune("\t\r\n", c):
+			return column, fmt.Errorf("holds the control character %U: remove it", c)
+		}
+	}
+	indent := line[:len(line)-len(strings.TrimLeft(line, " \t"))]
+	if tab := strings.IndexByte(indent, '\t'); tab >= 0 && strings.TrimSpace(line) != "" {
+		return tab + 1, errors.New("a line is indented with a tab: YAML wants spaces")
+	}
+	return 0, nil
 }
 
 // admitted refuses tokens that no file of settings needs, and too many of them.
@@ -154,9 +161,9 @@ func convert(tree ast.Node) node {
 	case nil:
 		return node{}
 	case *ast.MappingNode:
-		return node{at: placeOf(tree.Start), shape: mapped, entries: entriesOf(tree.Values)}
+		return mapOf(placeOf(tree.Start), tree.Values)
 	case *ast.MappingValueNode:
-		return node{at: placeOf(tree.Key.GetToken()), shape: mapped, entries: entriesOf([]*ast.MappingValueNode{tree})}
+		return mapOf(place{}, []*ast.MappingValueNode{tree})
 	case *ast.SequenceNode:
 		list := node{at: placeOf(tree.Start), shape: listed}
 		for _, item := range tree.Values {
@@ -189,7 +196,9 @@ func convertWord(tree ast.Node) node {
 	return word
 }
 
-func entriesOf(pairs []*ast.MappingValueNode) []entry {
+// mapOf is a map that stands where its first key does: the parser gives the place of a colon. An empty one has its
+// brace.
+func mapOf(brace place, pairs []*ast.MappingValueNode) node {
 	entries := make([]entry, 0, len(pairs))
 	for _, pair := range pairs {
 		key := pair.Key.GetToken()
@@ -198,7 +207,10 @@ func entriesOf(pairs []*ast.MappingValueNode) []entry {
 			value: convert(pair.Value),
 		})
 	}
-	return entries
+	if len(entries) > 0 {
+		brace = entries[0].key.at
+	}
+	return node{at: brace, shape: mapped, entries: entries}
 }
 
 func placeOf(t *token.Token) place {

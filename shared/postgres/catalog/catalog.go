@@ -19,7 +19,10 @@ import (
 // Table is a table of the target, as writers need to know it.
 type Table struct {
 	*change.Relation
-	Quoted  string // the name, quoted, with its schema
+	Quoted string // the name, quoted, with its schema
+	// Own is the name behind SELECT, UPDATE and DELETE: the rows of the table itself and its partitions, without those of
+	// tables that inherit from it, among which the key says nothing.
+	Own     string
 	Columns []Column
 	// Arbiter says that ON CONFLICT can infer the key: a valid unique index that is neither deferrable nor partial.
 	Arbiter bool
@@ -33,6 +36,12 @@ type Column struct {
 	Cast string
 	// Equal says that the type has an equality operator; others are compared by their text.
 	Equal bool
+	// Operator is the equality with its schema: an extension's type may lie outside the search path, where "=" is that of
+	// a type it converts to.
+	Operator string
+	// Domain says that a comparison needs the column cast: operators of enums, ranges and the like do not see through
+	// domains.
+	Domain bool
 }
 
 // Rows are the rows of one statement's result, columns in PostgreSQL's text form, NULL as nil.
@@ -48,8 +57,8 @@ const columnsSQL = `SELECT a.attnum::text, a.attname, a.atttypid::text, a.atttyp
 	` WHERE n.nspname = $1::text AND c.relname = $2::text AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum`
 
 // typesSQL returns every type that the columns lead to: domains' bases and arrays' elements, with the printed name of the
-// type without modifier and whether the type has an equality of its own. Enums, ranges and composites have one by their
-// kind.
+// type without modifier, whether the type has an equality, and the operator if it is the type's own. Enums, ranges,
+// arrays and composites have one by their kind.
 const typesSQL = `WITH RECURSIVE lead AS (` +
 	`SELECT t.* FROM pg_catalog.pg_type AS t WHERE t.oid IN (SELECT a.atttypid FROM pg_catalog.pg_attribute AS a` +
 	` JOIN pg_catalog.pg_class AS c ON c.oid = a.attrelid JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace` +
@@ -60,19 +69,25 @@ const typesSQL = `WITH RECURSIVE lead AS (` +
 	` l.typelem::text, pg_catalog.format_type(l.oid, -1),` +
 	` (l.typtype IN ('e', 'r', 'm') OR EXISTS (SELECT FROM pg_catalog.pg_opclass AS o` +
 	` JOIN pg_catalog.pg_am AS m ON m.oid = o.opcmethod WHERE m.amname IN ('btree', 'hash')` +
-	` AND o.opcdefault AND o.opcintype = l.oid) OR l.typname IN ('varchar', 'bpchar', 'cidr'))::text` +
+	` AND o.opcdefault AND o.opcintype = l.oid) OR l.typname IN ('varchar', 'bpchar', 'cidr'))::text,` +
+	` (SELECT pg_catalog.format('OPERATOR(%I.%s)', s.nspname, e.oprname) FROM pg_catalog.pg_opclass AS o` +
+	` JOIN pg_catalog.pg_am AS m ON m.oid = o.opcmethod JOIN pg_catalog.pg_amop AS p ON p.amopfamily = o.opcfamily` +
+	` AND p.amoplefttype = o.opcintype AND p.amoprighttype = o.opcintype` +
+	` AND (m.amname, p.amopstrategy) IN (('btree', 3), ('hash', 1))` +
+	` JOIN pg_catalog.pg_operator AS e ON e.oid = p.amopopr JOIN pg_catalog.pg_namespace AS s ON s.oid = e.oprnamespace` +
+	` WHERE o.opcdefault AND o.opcintype = l.oid ORDER BY m.amname LIMIT 1)` +
 	` FROM lead AS l JOIN pg_catalog.pg_namespace AS n ON n.oid = l.typnamespace`
 
 // keysSQL returns the unique indexes that can identify a row, best first: the primary key, the replica identity, then by
 // number of columns and name. An index with an expression, a predicate or a column that may be NULL cannot.
-const keysSQL = `SELECT array_to_string(i.indkey::smallint[], ' '), i.indimmediate::text` +
+const keysSQL = `SELECT array_to_string((i.indkey::smallint[])[0:i.indnkeyatts - 1], ' '), i.indimmediate::text` +
 	` FROM pg_catalog.pg_index AS i JOIN pg_catalog.pg_class AS c ON c.oid = i.indrelid` +
 	` JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace JOIN pg_catalog.pg_class AS x ON x.oid = i.indexrelid` +
 	` WHERE n.nspname = $1::text AND c.relname = $2::text AND i.indisunique AND i.indisvalid AND i.indisready` +
-	` AND i.indpred IS NULL AND i.indexprs IS NULL AND i.indnatts = i.indnkeyatts` +
+	` AND i.indpred IS NULL AND i.indexprs IS NULL` +
 	` AND NOT EXISTS (SELECT FROM pg_catalog.pg_attribute AS a WHERE a.attrelid = c.oid` +
-	` AND a.attnum = ANY (i.indkey::smallint[]) AND NOT a.attnotnull)` +
-	` ORDER BY i.indisprimary DESC, i.indisreplident DESC, i.indimmediate DESC, i.indnatts, x.relname`
+	` AND a.attnum = ANY ((i.indkey::smallint[])[0:i.indnkeyatts - 1]) AND NOT a.attnotnull)` +
+	` ORDER BY i.indisprimary DESC, i.indisreplident DESC, i.indimmediate DESC, i.indnkeyatts, x.relname`
 
 // conductSQL returns what forbids to change the table's rows in bulk, and how many unique or exclusion constraints it has.
 // Only what fires in an ordinary session counts: triggers for replicas do not.
@@ -118,7 +133,11 @@ func Read(name change.Name, answers []Rows) (*Table, error) {
 	if err != nil {
 		return nil, unreadable(name, err)
 	}
-	table := &Table{Quoted: postgres.QuoteTable(name.Schema, name.Table)}
+	quoted := postgres.QuoteTable(name.Schema, name.Table)
+	table := &Table{Quoted: quoted, Own: quoted}
+	if !isPartitioned(answers[1]) {
+		table.Own = "ONLY " + quoted
+	}
 	var columns []change.Column
 	byNumber := map[string]int{}
 	for i, row := range answers[2] {
@@ -162,6 +181,8 @@ func checkRelation(name change.Name, rows Rows) error {
 	return nil
 }
 
+func isPartitioned(rows Rows) bool { return string(rows[0][1]) == "p" }
+
 func readColumn(row [][]byte, types map[string]pgType) (change.Column, Column, error) {
 	modifier, err := strconv.Atoi(string(row[3]))
 	if err != nil {
@@ -179,7 +200,7 @@ func readColumn(row [][]byte, types map[string]pgType) (change.Column, Column, e
 	column := change.Column{Name: string(row[1]), Type: described, Generated: len(row[5]) > 0, Fixed: string(row[4]) == "a"}
 	written := Column{
 		Quoted: postgres.QuoteName(column.Name), Cast: base.printed,
-		Equal: hasEquality(base, types),
+		Equal: hasEquality(base, types), Operator: base.operator, Domain: base.oid != string(row[2]),
 	}
 	return column, written, nil
 }

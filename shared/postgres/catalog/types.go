@@ -15,7 +15,11 @@ type pgType struct {
 	element                                 string
 	printed                                 string // as format_type prints it, without modifier
 	equal                                   bool
+	operator                                string // of equality, with its schema
 }
+
+// builtInEquality serves all types without an operator of their own: strings, enums, arrays, ranges and composites.
+const builtInEquality = "OPERATOR(pg_catalog.=)"
 
 func readTypes(rows Rows) (map[string]pgType, error) {
 	types := make(map[string]pgType, len(rows))
@@ -27,7 +31,10 @@ func readTypes(rows Rows) (map[string]pgType, error) {
 		t := pgType{
 			oid: string(row[0]), name: string(row[1]), schema: string(row[2]), kind: string(row[3]),
 			category: string(row[4]), base: string(row[5]), modifier: modifier, element: string(row[7]),
-			printed: string(row[8]), equal: string(row[9]) == "true",
+			printed: string(row[8]), equal: string(row[9]) == "true", operator: string(row[10]),
+		}
+		if t.operator == "" {
+			t.operator = builtInEquality
 		}
 		types[t.oid] = t
 	}
@@ -61,8 +68,8 @@ func hasEquality(t pgType, types map[string]pgType) bool {
 // describe says what the wire forms of a type's values hang on.
 func describe(t pgType, modifier int, types map[string]pgType) (change.Type, error) {
 	described := change.Type{Kind: kindOf(t), Name: t.printed}
-	switch described.Kind {
-	case change.KindArray:
+	switch kind := described.Kind; {
+	case kind == change.KindArray:
 		element, elementModifier, err := baseOf(t.element, modifier, types)
 		if err != nil {
 			return described, err
@@ -72,13 +79,12 @@ func describe(t pgType, modifier int, types map[string]pgType) (change.Type, err
 			return described, err
 		}
 		described.Elem = &inner
-	case change.KindNumeric:
+	case kind == change.KindNumeric:
 		described.Scale, described.HasScale = numericScale(modifier)
-	case change.KindTime, change.KindTimeTZ, change.KindTimestamp, change.KindTimestampTZ:
+	case kind >= change.KindTime && kind <= change.KindTimestampTZ:
 		described.Precision = secondsPrecision(modifier)
-	case change.KindBit, change.KindVarBit:
+	case kind == change.KindBit || kind == change.KindVarBit:
 		described.Length = max(0, modifier)
-	default: // the other kinds have one wire form whatever their modifier
 	}
 	return described, nil
 }

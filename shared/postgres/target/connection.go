@@ -101,9 +101,6 @@ func (c *connection) flight(ctx context.Context, statements []postgres.Statement
 	return answers, results.Close()
 }
 
-// isBroken says whether the connection cannot be used again.
-func (c *connection) isBroken() bool { return c.pg.IsClosed() || c.pg.TxStatus() == 0 }
-
 // isIdle says whether no transaction is open on the connection.
 func (c *connection) isIdle() bool { return !c.pg.IsClosed() && c.pg.TxStatus() == 'I' }
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strconv"
 
-	"tidemark/shared/apply"
+	"tidemark/shared/apply/reduction"
 	"tidemark/shared/change"
 	"tidemark/shared/postgres"
 	"tidemark/shared/postgres/catalog"
@@ -16,18 +16,18 @@ import (
 // the columns, whatever the number of rows.
 
 // bulk is the statement that writes all changes of a group at once.
-func (w Writer) bulk(table *catalog.Table, group apply.Group) postgres.Statement {
+func (w Writer) bulk(table *catalog.Table, group reduction.Group) postgres.Statement {
 	switch group.Op {
 	case change.Update:
 		return w.bulkUpdate(table, group.Changes)
 	case change.Delete:
 		return w.bulkDelete(table, group)
-	default: // an Insert; Truncate is never in bulk
-		return bulkUpsert(table, group)
+	case change.Insert, change.Truncate: // a Truncate is never in bulk
 	}
+	return bulkUpsert(table, group)
 }
 
-func bulkUpsert(table *catalog.Table, group apply.Group) postgres.Statement {
+func bulkUpsert(table *catalog.Table, group reduction.Group) postgres.Statement {
 	var s sql
 	columns := written(table, group.Changes[0].Row)
 	s.into(table, columns).write(" SELECT ").elements(table, columns)
@@ -54,11 +54,11 @@ func (w Writer) bulkUpdate(table *catalog.Table, changes []change.Change) postgr
 	var s sql
 	set := settable(table, written(table, changes[0].Row))
 	if len(set) == 0 {
-		s.write("WITH met AS (SELECT 1 FROM ", table.Quoted, " AS t, ")
+		s.write("WITH met AS (SELECT 1 FROM ", table.Own, " AS t, ")
 		s.keys(table, changes)
 		return w.expect(s.write(")"), table, len(changes))
 	}
-	s.write("WITH met AS (UPDATE ", table.Quoted, " AS t SET ")
+	s.write("WITH met AS (UPDATE ", table.Own, " AS t SET ")
 	n := len(table.Key)
 	s.list(set, ", ", func(i int) {
 		n++
@@ -70,13 +70,13 @@ func (w Writer) bulkUpdate(table *catalog.Table, changes []change.Change) postgr
 	return w.expect(s.write(" RETURNING 1)"), table, len(changes))
 }
 
-func (w Writer) bulkDelete(table *catalog.Table, group apply.Group) postgres.Statement {
+func (w Writer) bulkDelete(table *catalog.Table, group reduction.Group) postgres.Statement {
 	var s sql
 	if !group.Strict {
-		s.write("DELETE FROM ", table.Quoted, " AS t USING ")
+		s.write("DELETE FROM ", table.Own, " AS t USING ")
 		return s.keys(table, group.Changes).binary()
 	}
-	s.write("WITH met AS (DELETE FROM ", table.Quoted, " AS t USING ")
+	s.write("WITH met AS (DELETE FROM ", table.Own, " AS t USING ")
 	s.keys(table, group.Changes)
 	return w.expect(s.write(" RETURNING 1)"), table, len(group.Changes))
 }
@@ -96,7 +96,7 @@ func (s *sql) whereKeys(table *catalog.Table) *sql {
 	n := 0
 	return s.write(" WHERE ").list(table.Key, " AND ", func(i int) {
 		n++
-		s.write("t.", table.Columns[i].Quoted, " = u.a", strconv.Itoa(n), "::", table.Columns[i].Cast)
+		s.write("t.").equals(table.Columns[i]).write("u.a", strconv.Itoa(n), "::", table.Columns[i].Cast)
 	})
 }
 

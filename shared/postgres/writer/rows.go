@@ -13,13 +13,16 @@ func upsert(table *catalog.Table, c *change.Change) postgres.Statement {
 	var s sql
 	columns := written(table, c.Row)
 	set := settable(table, columns)
+	if c.Move != nil {
+		set = append(set, lookalikes(table)...)
+	}
 	if len(table.Key) > 0 && !table.Arbiter {
 		s.write("WITH met AS (")
 		if len(set) > 0 {
-			s.write("UPDATE ", table.Quoted, " SET ")
+			s.write("UPDATE ", table.Own, " SET ")
 			s.assign(table, set, c.Row).whereKey(table, c).write(" RETURNING 1) ")
 		} else {
-			s.write("SELECT 1 FROM ", table.Quoted).whereKey(table, c).write(") ")
+			s.write("SELECT 1 FROM ", table.Own).whereKey(table, c).write(") ")
 		}
 		s.into(table, columns).write(" SELECT ").cells(table, columns, c.Row)
 		return s.write(" WHERE NOT EXISTS (SELECT FROM met)").statement()
@@ -31,8 +34,9 @@ func upsert(table *catalog.Table, c *change.Change) postgres.Statement {
 	return s.onConflict(table, set, nil).statement()
 }
 
+// into begins an insert. The table is called t, because its own name may be excluded.
 func (s *sql) into(table *catalog.Table, columns []int) *sql {
-	s.write("INSERT INTO ", table.Quoted, " (").list(columns, ", ", func(i int) { s.write(table.Columns[i].Quoted) })
+	s.write("INSERT INTO ", table.Quoted, " AS t (").list(columns, ", ", func(i int) { s.write(table.Columns[i].Quoted) })
 	return s.write(") OVERRIDING SYSTEM VALUE")
 }
 
@@ -68,38 +72,61 @@ func (s *sql) assign(table *catalog.Table, set []int, row []change.Value) *sql {
 func (s *sql) whereKey(table *catalog.Table, c *change.Change) *sql {
 	n := 0
 	return s.write(" WHERE ").list(table.Key, " AND ", func(i int) {
-		s.write(table.Columns[i].Quoted, " = ").value(c.Key[n], table.Columns[i].Cast)
+		s.equals(table.Columns[i]).value(c.Key[n], table.Columns[i].Cast)
 		n++
 	})
 }
 
-// whereOne finds one row that equals old, NULLs included. ctid alone is not enough in a partitioned table.
+// equals writes the left side of a comparison with a value of the column's type.
+func (s *sql) equals(column catalog.Column) *sql {
+	s.write(column.Quoted)
+	if column.Domain {
+		s.write("::", column.Cast)
+	}
+	return s.write(" ", column.Operator, " ")
+}
+
+// sameText compares a column with a cell by what they look like.
+func (s *sql) sameText(column catalog.Column, cell change.Value) *sql {
+	s.write(column.Quoted, "::text OPERATOR(pg_catalog.=) (").value(cell, column.Cast)
+	return s.write(")::text")
+}
+
+// whereOne finds one row that equals old, NULLs included. ctid alone is not enough in a partitioned table. Of rows that
+// are equal to the target and yet look different, such as 1.0 and 1.00 or a month and thirty days, it takes the one that
+// looks like old.
 func (s *sql) whereOne(table *catalog.Table, old []change.Value) *sql {
-	s.write(" WHERE (tableoid, ctid) = (SELECT tableoid, ctid FROM ", table.Quoted, " WHERE true")
+	s.write(" WHERE (tableoid, ctid) = (SELECT tableoid, ctid FROM ", table.Own, " WHERE true")
+	var alike []int
 	for _, i := range written(table, old) {
-		column := table.Columns[i]
-		if column.Equal {
-			s.write(" AND ", column.Quoted, " IS NOT DISTINCT FROM ").value(old[i], column.Cast)
-			continue
+		switch column := table.Columns[i]; {
+		case old[i].IsNull():
+			s.write(" AND ", column.Quoted, " IS NOT DISTINCT FROM NULL") // IS NULL is also true of a row of NULLs
+		case column.Equal:
+			s.write(" AND ").equals(column).value(old[i], column.Cast)
+			if table.Relation.Columns[i].Type.Equality == change.EqualityUnknown {
+				alike = append(alike, i)
+			}
+		default:
+			s.write(" AND ").sameText(column, old[i])
 		}
-		s.write(" AND ", column.Quoted, "::text IS NOT DISTINCT FROM (").value(old[i], column.Cast).write(")::text")
+	}
+	if len(alike) > 0 {
+		s.write(" ORDER BY (").list(alike, " AND ", func(i int) { s.sameText(table.Columns[i], old[i]) }).write(") DESC")
 	}
 	return s.write(" LIMIT 1)")
 }
 
 func deleteKey(table *catalog.Table, c *change.Change) postgres.Statement {
 	var s sql
-	return s.write("DELETE FROM ", table.Quoted).whereKey(table, c).statement()
+	return s.write("DELETE FROM ", table.Own).whereKey(table, c).statement()
 }
 
 // update changes some cells of a row that must be there: an insert would invent what the record does not carry.
 func (w Writer) update(table *catalog.Table, c *change.Change) postgres.Statement {
 	var s sql
 	keyed := len(table.Key) > 0
-	columns := written(table, c.Row)
-	if keyed {
-		columns = settable(table, columns)
-	}
+	columns := settable(table, written(table, c.Row))
 	where := func() *sql {
 		if keyed {
 			return s.whereKey(table, c)
@@ -108,10 +135,10 @@ func (w Writer) update(table *catalog.Table, c *change.Change) postgres.Statemen
 	}
 	s.write("WITH met AS (")
 	if len(columns) > 0 {
-		s.write("UPDATE ", table.Quoted, " SET ").assign(table, columns, c.Row)
+		s.write("UPDATE ", table.Own, " SET ").assign(table, columns, c.Row)
 		where().write(" RETURNING 1)")
 	} else {
-		s.write("SELECT 1 FROM ", table.Quoted)
+		s.write("SELECT 1 FROM ", table.Own)
 		where().write(")")
 	}
 	return w.expectOne(&s, table)
@@ -120,7 +147,7 @@ func (w Writer) update(table *catalog.Table, c *change.Change) postgres.Statemen
 // deleteEqual removes exactly one of the rows that equal the old one.
 func (w Writer) deleteEqual(table *catalog.Table, c *change.Change) postgres.Statement {
 	var s sql
-	s.write("WITH met AS (DELETE FROM ", table.Quoted).whereOne(table, c.Old).write(" RETURNING 1)")
+	s.write("WITH met AS (DELETE FROM ", table.Own).whereOne(table, c.Old).write(" RETURNING 1)")
 	return w.expectOne(&s, table)
 }
 

@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"tidemark/shared/apply"
+	"tidemark/shared/apply/reduction"
 	"tidemark/shared/change"
 	"tidemark/shared/fault"
 	"tidemark/shared/postgres"
@@ -32,7 +32,7 @@ func New(ledgerSchema, flow string) Writer {
 // Append appends the statements of a group to statements.
 // Errors: fault.Bug for changes that a decoder must not make.
 func (w Writer) Append(
-	statements []postgres.Statement, table *catalog.Table, group apply.Group,
+	statements []postgres.Statement, table *catalog.Table, group reduction.Group,
 ) ([]postgres.Statement, error) {
 	if isBulk(table, group) {
 		for i := range group.Changes {
@@ -53,7 +53,7 @@ func (w Writer) Append(
 }
 
 // isBulk says whether one statement writes the group: also a single change, when only the group says what it means.
-func isBulk(table *catalog.Table, group apply.Group) bool {
+func isBulk(table *catalog.Table, group reduction.Group) bool {
 	if !group.Bulk || group.Op == change.Insert && len(written(table, group.Changes[0].Row)) == 0 {
 		return false
 	}
@@ -73,7 +73,7 @@ func (w Writer) one(table *catalog.Table, c *change.Change) ([]postgres.Statemen
 		}
 		statements := []postgres.Statement{upsert(table, c)}
 		if moves {
-			statements = append(statements, w.meetMove(table, c))
+			statements = append(statements, w.meetMove(table, c)...)
 		}
 		return statements, nil
 	case change.Update:
@@ -86,7 +86,7 @@ func (w Writer) one(table *catalog.Table, c *change.Change) ([]postgres.Statemen
 		case !keyed:
 			return []postgres.Statement{w.deleteEqual(table, c)}, nil
 		case moves:
-			return []postgres.Statement{w.deleteMoved(table, c)}, nil
+			return w.deleteMoved(table, c), nil
 		}
 		return []postgres.Statement{deleteKey(table, c)}, nil
 	case change.Truncate:
@@ -106,6 +106,9 @@ func check(table *catalog.Table, c *change.Change) error {
 		wantKey && len(c.Key) != len(table.Key):
 		return fault.New(fault.Bug, "table %s: a change to %s with %d, %d and %d cells of row, old row and key",
 			table.Name, c.Op, len(c.Row), len(c.Old), len(c.Key))
+	}
+	if wantOld && len(table.Columns) > 0 && len(written(table, c.Old)) == 0 {
+		return fault.New(fault.Poison, "table %s: the row before has no cell that could tell which row to %s", table.Name, c.Op)
 	}
 	for i := range c.Key {
 		if wantKey && (c.Key[i].IsMissing() || c.Key[i].IsNull()) {

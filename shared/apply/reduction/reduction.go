@@ -1,4 +1,14 @@
-package apply
+// Package reduction owns what changes, taken in order, come to: groups that a target may write with one statement each and
+// that leave the same rows as the changes one by one (L6).
+//
+// Changes of tables where order shows, and changes that touch more than the row of one key, stay as they are. All others are
+// gathered in windows, one a table, where each key keeps only its net effect; a window is written when a change comes that
+// cannot be taken into it. Two keys are one only if their texts are: where the target might see that differently the change
+// is not gathered (see isExact). Whenever the changes one by one pass, the groups leave the same rows; where one of them
+// would have been refused on the way, by a check or a foreign key that a later one satisfies, the groups may pass. The
+// package refuses to guess: a bulk group that the target refuses is the caller's to
+// ask for again with its table in order. It does no I/O, never alters a change, and a Reduction belongs to one goroutine.
+package reduction
 
 import (
 	"encoding/binary"
@@ -7,37 +17,48 @@ import (
 	"tidemark/shared/change"
 )
 
-// reduction turns changes, taken in order, into groups that have the same result when they are written in order (L6).
-//
-// Changes of tables where order shows, and changes that touch more than the row of one key, stay as they are. All others
-// are gathered in windows, one a table, where each key keeps only its net effect; a window is written when a change comes
-// that cannot be taken into it. Two keys are one only if their texts are: where the target might see that differently the
-// change is not gathered (see isExact), and a bulk statement that meets what the texts did not show fails and is
-// written one by one.
-type reduction struct {
-	set     *change.Set // where merged rows live; the changes themselves are never altered
+// Group is a run of changes of one relation with one operation, in order.
+type Group struct {
+	Relation *change.Relation
+	Op       change.Op
+	Changes  []change.Change
+
+	// Bulk says that no two changes are of one row and that all carry the same cells: one statement may write them all.
+	// An Insert is then an upsert, an Update changes rows that must be there.
+	Bulk bool
+	// Reset says that the rows were deleted before: columns that they do not carry go back to their default.
+	Reset bool
+	// Strict says that the rows of a Delete must be there.
+	Strict bool
+}
+
+// Reduction turns changes into groups.
+type Reduction struct {
+	set     *change.Set // where merged rows live
 	inOrder map[*change.Relation]bool
 	groups  []Group
 	windows []*window // in the order of their first change
 }
 
-func reduce(set *change.Set, inOrder map[*change.Relation]bool) *reduction {
-	return &reduction{set: set, inOrder: inOrder}
+// New returns a reduction of changes that live in set. Relations of inOrder are not gathered.
+func New(set *change.Set, inOrder map[*change.Relation]bool) *Reduction {
+	return &Reduction{set: set, inOrder: inOrder}
 }
 
-func (r *reduction) add(changes []change.Change) {
+// Add takes changes behind those before them.
+func (r *Reduction) Add(changes []change.Change) {
 	for i := range changes {
 		r.one(&changes[i])
 	}
 }
 
-// done writes what is still gathered and returns all groups.
-func (r *reduction) done() []Group {
+// Groups returns what was added, as groups in the order in which they take effect. Nothing may be added afterwards.
+func (r *Reduction) Groups() []Group {
 	r.flush()
 	return r.groups
 }
 
-func (r *reduction) one(c *change.Change) {
+func (r *Reduction) one(c *change.Change) {
 	if r.inOrder[c.Relation] || !isGatherable(c) {
 		r.barrier(c.Relation)
 		r.groups = appendInOrder(r.groups, c)
@@ -116,7 +137,7 @@ func isPlainUUID(text []byte) bool {
 	return true
 }
 
-func (r *reduction) window(relation *change.Relation) *window {
+func (r *Reduction) window(relation *change.Relation) *window {
 	for _, w := range r.windows {
 		if w.relation == relation {
 			return w
@@ -129,7 +150,7 @@ func (r *reduction) window(relation *change.Relation) *window {
 
 // barrier writes what must come before a change of relation that is not gathered: its own window, or all of them when
 // foreign keys, triggers or actions tie the table to others.
-func (r *reduction) barrier(relation *change.Relation) {
+func (r *Reduction) barrier(relation *change.Relation) {
 	if relation.InOrder || r.isTied(relation) {
 		r.flush()
 		return
@@ -143,7 +164,7 @@ func (r *reduction) barrier(relation *change.Relation) {
 	}
 }
 
-func (r *reduction) isTied(relation *change.Relation) bool {
+func (r *Reduction) isTied(relation *change.Relation) bool {
 	return len(relation.Parents) > 0 || slices.ContainsFunc(r.windows, func(w *window) bool {
 		return slices.Contains(w.relation.Parents, relation.Name)
 	})
@@ -151,7 +172,7 @@ func (r *reduction) isTied(relation *change.Relation) bool {
 
 // flush writes all windows: rows of parents before rows of their children, deletes the other way round and behind, but
 // first where a further unique constraint may need the place.
-func (r *reduction) flush() {
+func (r *Reduction) flush() {
 	windows := parentsFirst(r.windows)
 	r.windows = nil
 	for _, w := range slices.Backward(windows) {
