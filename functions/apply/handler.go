@@ -79,6 +79,7 @@ func (h *handler) report(ctx context.Context, p *apply.PartitionOutcome, took ti
 	attributes := []slog.Attr{
 		slog.String("flow", h.flow), slog.String("topic", p.Partition.Topic), slog.Int64("partition", int64(p.Partition.Number)),
 		slog.Int64("next_offset", int64(p.Next)), slog.Int("applied", p.Applied), slog.Int("skipped", p.Skipped),
+		slog.Int("absorbed", p.Absorbed),
 		slog.Int64("duration_ms", took.Milliseconds()),
 	}
 	if p.Err == nil {

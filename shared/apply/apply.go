@@ -33,8 +33,9 @@ type Options struct {
 	MaxRows, MaxBytes int
 	// Reserve is how long before the deadline of the context no transaction is started any more, but never more than a
 	// tenth of the time that a call was given. 0 means the default.
-	Reserve time.Duration
-	Now     func() time.Time
+	Reserve  time.Duration
+	Identity IdentityOptions
+	Now      func() time.Time
 }
 
 const (
@@ -65,6 +66,8 @@ func (o Options) validate() error {
 		return fault.New(fault.Bug, "an applier without a clock")
 	case len(o.Topics) == 0:
 		return fault.New(fault.Misconfigured, "flow %s has no topics", o.Flow)
+	case o.Identity.Header != "" && o.Identity.Horizon <= 0:
+		return fault.New(fault.Bug, "flow %s: identities without a horizon", o.Flow)
 	case o.MaxRows < 0 || o.MaxBytes < 0 || o.Reserve < 0:
 		return fault.New(fault.Bug, "flow %s: a limit is negative", o.Flow)
 	}
@@ -211,6 +214,9 @@ func (a *Applier) opening(pieces []piece) Opening {
 		opening.Partitions = append(opening.Partitions, p.run.partition())
 	}
 	slices.SortFunc(opening.Partitions, position.Partition.Compare)
+	if a.options.Identity.Header != "" {
+		opening.Identities = identities(pieces)
+	}
 	return opening
 }
 

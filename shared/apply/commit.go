@@ -16,7 +16,8 @@ import (
 // run stops there.
 func (a *Applier) commit(ctx context.Context, set *change.Set, pieces []piece) {
 	err := a.attemptInBulk(ctx, set, pieces)
-	if err == nil {
+	pieces = remaining(pieces)
+	if err == nil || len(pieces) == 0 {
 		return
 	}
 	refused, isRefusal := errors.AsType[*WorkError](err)
@@ -43,13 +44,35 @@ func (a *Applier) commit(ctx context.Context, set *change.Set, pieces []piece) {
 // by one: bulk is an optimisation of that, and what it cannot know of a table must not stop a record.
 func (a *Applier) attemptInBulk(ctx context.Context, set *change.Set, pieces []piece) error {
 	inOrder := map[*change.Relation]bool{}
-	for {
+	for races := 0; ; {
+		pieces = remaining(pieces)
+		if len(pieces) == 0 {
+			return nil
+		}
 		groups, err := a.attempt(ctx, set, pieces, inOrder)
+		if errors.Is(err, ErrIdentityTaken) && races < mostRaces {
+			races++
+			continue
+		}
 		refused, isRefusal := errors.AsType[*WorkError](err)
 		if !isRefusal || !unbulk(inOrder, groups, refused.Group) {
 			return err
 		}
 	}
+}
+
+// mostRaces is how often a transaction starts over because another recorded one of its identities meanwhile.
+const mostRaces = 3
+
+// remaining is what pieces still have to give: an attempt may have skipped or stopped some of it.
+func remaining(pieces []piece) []piece {
+	rest := make([]piece, 0, len(pieces))
+	for _, p := range pieces {
+		if p.n = min(p.n, len(p.run.records)); p.n > 0 && !p.run.isDone() {
+			rest = append(rest, p)
+		}
+	}
+	return rest
 }
 
 // unbulk adds the relation of the refused group to inOrder, or all relations in bulk when the refused one is not known. It
@@ -69,9 +92,8 @@ func unbulk(inOrder map[*change.Relation]bool, groups []reduction.Group, refused
 
 // commitRest is commit for what one run still has to give: an earlier piece may have stopped it.
 func (a *Applier) commitRest(ctx context.Context, set *change.Set, p piece) {
-	p.n = min(p.n, len(p.run.records))
-	if p.n > 0 && !p.run.isDone() {
-		a.commit(ctx, set, []piece{p})
+	if rest := remaining([]piece{p}); len(rest) > 0 {
+		a.commit(ctx, set, rest)
 	}
 }
 
@@ -91,8 +113,7 @@ func (a *Applier) attempt(
 		tx.Rollback(ctx)
 		return nil, err
 	}
-	work := a.work(set, plans, inOrder)
-	work.Incarnation = ledger.Incarnation
+	work := a.work(set, plans, ledger, inOrder)
 	err = tx.Commit(ctx, work)
 	if fault.Is(err, fault.UnknownOutcome) {
 		return nil, a.resolve(ctx, opening, plans, err)
@@ -100,8 +121,8 @@ func (a *Applier) attempt(
 	if err != nil {
 		return work.Groups, wrapWork(plans, err)
 	}
-	for _, p := range plans {
-		p.settle()
+	for i := range plans {
+		plans[i].settle()
 	}
 	return nil, nil
 }
@@ -137,20 +158,37 @@ func (a *Applier) plan(ledger Ledger, pieces []piece) ([]plan, error) {
 }
 
 // settle takes the plan's records off the run as applied.
-func (p plan) settle() {
+func (p *plan) settle() {
 	p.run.outcome.Applied += p.until
+	p.run.outcome.Absorbed += p.absorbed
 	p.run.advance(p.until)
 }
 
-func (a *Applier) work(set *change.Set, plans []plan, inOrder map[*change.Relation]bool) Work {
-	work := Work{Flow: a.options.Flow, Advances: make([]Advance, 0, len(plans))}
+// work is what a transaction writes for plans. A record whose identity the target has, or that came before in the same
+// work, takes its position and writes nothing.
+func (a *Applier) work(
+	set *change.Set, plans []plan, ledger Ledger, inOrder map[*change.Relation]bool,
+) Work {
+	work := Work{
+		Flow: a.options.Flow, Incarnation: ledger.Incarnation, Advances: make([]Advance, 0, len(plans)),
+	}
 	net := reduction.New(set, inOrder)
-	for _, p := range plans {
+	seen := map[string]bool{}
+	for n := range plans {
+		p := &plans[n]
 		advance := Advance{Partition: p.run.partition(), From: p.from, Next: p.rangeOf().Until}
 		for i := range p.until {
-			d := p.run.decoded[i]
+			rec, d := &p.run.records[i], p.run.decoded[i]
+			advance.RecordTime = later(advance.RecordTime, rec.Time)
+			if d.identity != "" {
+				if ledger.Known[d.identity] || seen[d.identity] {
+					p.absorbed++
+					continue
+				}
+				seen[d.identity] = true
+				work.Identities = append(work.Identities, Identity{d.identity, p.run.partition(), rec.Offset, rec.Time})
+			}
 			net.Add(set.Changes[d.from:d.until])
-			advance.RecordTime = later(advance.RecordTime, p.run.records[i].Time)
 		}
 		work.Advances = append(work.Advances, advance)
 	}
@@ -181,7 +219,8 @@ func (a *Applier) resolve(ctx context.Context, opening Opening, plans []plan, lo
 	if err := tx.Commit(ctx, Work{Flow: a.options.Flow, Incarnation: ledger.Incarnation}); err != nil {
 		return fault.New(fault.UnknownOutcome, "%w; the ledger's word could not be confirmed: %w", lost, err)
 	}
-	for _, p := range plans {
+	for i := range plans {
+		p := &plans[i]
 		if next := ledger.Checkpoints[p.run.partition()].Next; next.Before(p.rangeOf().Until) {
 			p.run.stop(fault.New(fault.Retryable, "commit %s %s: not applied, says the ledger: %w",
 				p.run.partition(), p.rangeOf(), errors.Unwrap(lost)))

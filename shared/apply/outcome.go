@@ -16,8 +16,10 @@ type PartitionOutcome struct {
 	Partition position.Partition
 	// Next is the first offset of the run that is not known to be applied. Records below it are in the target.
 	Next position.Offset
-	// Applied counts the records that this call applied, Skipped those that were in the target before.
-	Applied, Skipped int
+	// Applied counts the records that this call applied, Skipped those that were in the target before, by their offset,
+	// and Absorbed those among Applied whose identity was in the target before under another offset: their position is
+	// taken, their effect is not written again.
+	Applied, Skipped, Absorbed int
 	// Err says why the run stopped at Next; nil when all of it is applied.
 	Err error
 }

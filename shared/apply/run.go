@@ -20,6 +20,7 @@ type run struct {
 // decoded is what a record means: a stretch of the set's changes, or why it has no meaning.
 type decoded struct {
 	from, until int
+	identity    string // "" when the flow has none
 	err         error
 }
 
@@ -72,6 +73,10 @@ func (a *Applier) decode(ctx context.Context, runs []*run) change.Set {
 func (a *Applier) decodeOne(ctx context.Context, rec *record.Record, set *change.Set) decoded {
 	from := len(set.Changes)
 	err := rec.Malformed
+	var identity string
+	if err == nil {
+		identity, err = a.identify(rec)
+	}
 	if err == nil {
 		err = a.decoder.Decode(ctx, rec, set)
 	}
@@ -82,7 +87,7 @@ func (a *Applier) decodeOne(ctx context.Context, rec *record.Record, set *change
 	for i := from; i < len(set.Changes); i++ {
 		set.Changes[i].Offset = rec.Offset
 	}
-	return decoded{from: from, until: len(set.Changes)}
+	return decoded{from: from, until: len(set.Changes), identity: identity}
 }
 
 func (r *run) rangeOf(from, until int) position.Range {
@@ -133,6 +138,7 @@ func stopAll(pieces []piece, err error) {
 type plan struct {
 	piece
 	skip, until int
+	absorbed    int             // of these, records whose identity the target had before
 	from        position.Offset // where the checkpoint stands
 }
 

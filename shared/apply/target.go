@@ -51,10 +51,16 @@ type Decoder interface {
 // ErrOtherTarget says that the database is another target than the configuration means.
 var ErrOtherTarget = errors.New("the database is another target")
 
+// ErrIdentityTaken says that another transaction recorded one of the work's identities first. Nothing was applied; what
+// Begin says of the identities is out of date.
+var ErrIdentityTaken = errors.New("an identity was recorded by another transaction")
+
 // Opening names what a transaction will work on.
 type Opening struct {
 	Flow       string
 	Partitions []position.Partition // in lock order, each once
+	// Identities are those of the records that may be written, for the ledger to say which it knows.
+	Identities []string
 }
 
 // Ledger is the ledger's word on an opening, read under the locks.
@@ -66,6 +72,8 @@ type Ledger struct {
 	Parked bool
 	// Checkpoints has one entry for each partition of the opening whose row was locked.
 	Checkpoints map[position.Partition]Checkpoint
+	// Known are those of the opening's identities whose effect the target has.
+	Known map[string]bool
 }
 
 // Checkpoint is the ledger's row for one flow and partition.
@@ -93,7 +101,16 @@ type Work struct {
 	Flow        string
 	Incarnation position.Incarnation
 	Groups      []reduction.Group
+	Identities  []Identity
 	Advances    []Advance
+}
+
+// Identity is what a record's producer calls it: two records of one identity are one event, whatever their offsets.
+type Identity struct {
+	Name      string
+	Partition position.Partition
+	Offset    position.Offset
+	Time      time.Time // of the record
 }
 
 // Advance moves one checkpoint. The server refuses it unless the row stands at From.

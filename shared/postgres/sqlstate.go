@@ -24,7 +24,7 @@ func Class(sqlstate string) fault.Class {
 	if class, ok := classOfState(sqlstate); ok {
 		return class
 	}
-	if len(sqlstate) != 5 {
+	if len(sqlstate) != sqlstateLength {
 		return fault.Unclassified
 	}
 	switch sqlstate[:2] {
@@ -132,17 +132,32 @@ func (e *serverError) Error() string {
 // Unwrap gives the driver's error.
 func (e *serverError) Unwrap() error { return e.err }
 
-// safeMessage is the server's message where it is known to hold no value of a row. Errors of class 22 and raised
-// exceptions quote what they choke on, so for these the class must do.
+// safeMessage is the server's message where it is known to hold no value of a row. Messages about data quote what they
+// choke on, and an input function may do so under any code; those about the text of a statement point into it, and that
+// text is ours. What a function of the target raises may say anything, under any code.
 func safeMessage(err *pgconn.PgError) string {
-	switch {
-	case strings.HasPrefix(err.Code, "22"):
-		return "the server refuses a value"
-	case err.Code == "P0001":
-		return "a trigger or function of the target raised an exception"
+	class := ""
+	if len(err.Code) == sqlstateLength {
+		class = err.Code[:2]
 	}
-	return err.Message
+	switch {
+	case class == "TM":
+		return err.Message
+	case err.Routine == "exec_stmt_raise" || err.Code == "P0001":
+		return "a trigger or function of the target raised an exception"
+	case class == "22":
+		return "the server refuses a value"
+	case err.Position > 0 || err.Code == "42501":
+		return err.Message
+	}
+	switch class {
+	case "08", "23", "25", "28", "3D", "40", "53", "54", "55", "57":
+		return err.Message
+	}
+	return "the server refuses the statement"
 }
+
+const sqlstateLength = 5
 
 // IsRefusal says whether the server refused what was written, so that a smaller piece of the same work may pass. Time
 // limits, locks, serialization, lost rights of the session and the ledger's own word are about the whole.

@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"tidemark/shared/format/debezium/calendar"
+	"tidemark/shared/format/calendar"
 )
 
 func TestCivil(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 
 	"tidemark/shared/change"
 	"tidemark/shared/fault"
-	"tidemark/shared/format/debezium/jsonnode"
+	"tidemark/shared/format/jsonnode"
 	"tidemark/shared/record"
 )
 

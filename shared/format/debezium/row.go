@@ -9,8 +9,8 @@ import (
 
 	"tidemark/shared/change"
 	"tidemark/shared/fault"
-	"tidemark/shared/format/debezium/jsonnode"
 	"tidemark/shared/format/debezium/wire"
+	"tidemark/shared/format/jsonnode"
 	"tidemark/shared/record"
 )
 

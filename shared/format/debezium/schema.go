@@ -3,8 +3,8 @@ package debezium
 import (
 	"tidemark/shared/change"
 	"tidemark/shared/format/debezium/connect"
-	"tidemark/shared/format/debezium/jsonnode"
 	"tidemark/shared/format/debezium/wire"
+	"tidemark/shared/format/jsonnode"
 )
 
 // shape is how the columns of a relation stand on the wire.

@@ -81,15 +81,13 @@ func (n Node) Plain() ([]byte, bool) {
 	return content, bytes.IndexByte(content, '\\') < 0
 }
 
-// Text is the content of a string, nil for other nodes.
+// Text is the content of a string, nil for other nodes. Unlike AppendText it lets zero bytes pass, so that what takes
+// only some characters refuses them: nothing in their place would read as an empty text.
 func (n Node) Text() []byte {
 	if content, ok := n.Plain(); ok {
 		return content
 	}
-	content, err := n.AppendText(nil)
-	if err != nil {
-		return nil
-	}
+	content, _ := n.AppendText(nil)
 	return content
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"tidemark/shared/format/debezium/jsonnode"
+	"tidemark/shared/format/jsonnode"
 )
 
 func TestParseRefuses(t *testing.T) {

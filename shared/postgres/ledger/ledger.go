@@ -20,8 +20,8 @@ import (
 // The versions of the ledger's schema that this release works with. A release accepts a range, so that functions of two
 // releases run beside each other during a deploy.
 const (
-	MinVersion = 1
-	MaxVersion = 1
+	MinVersion = 2
+	MaxVersion = 2
 )
 
 // Ledger builds the statements for one schema.
@@ -66,7 +66,7 @@ func CheckVersion(rows Rows) error {
 // offset seen.
 func (l Ledger) Open(opening apply.Opening) []postgres.Statement {
 	flow, topics, numbers := []byte(opening.Flow), topicArray(opening.Partitions), numberArray(opening.Partitions)
-	return []postgres.Statement{
+	statements := []postgres.Statement{
 		{
 			SQL: "INSERT INTO " + l.schema + ".checkpoint (flow, topic, partition, next_offset, incarnation)" +
 				" SELECT $1::text, p.topic, p.partition, 0, t.incarnation" +
@@ -88,10 +88,14 @@ func (l Ledger) Open(opening apply.Opening) []postgres.Statement {
 			Params: [][]byte{flow},
 		},
 	}
+	if len(opening.Identities) == 0 {
+		return statements
+	}
+	return append(statements, postgres.Statement{
+		SQL:    "SELECT identity FROM " + l.schema + ".applied_identity WHERE flow = $1::text AND identity = ANY ($2::text[])",
+		Params: [][]byte{flow, postgres.TextArray(opening.Identities)},
+	})
 }
-
-// OpenAnswers is the number of statements that Open returns; ReadOpen wants the rows of as many.
-const OpenAnswers = 3
 
 // ReadOpen reads the answers to Open.
 func ReadOpen(answers []Rows) (apply.Ledger, error) {
@@ -106,6 +110,12 @@ func ReadOpen(answers []Rows) (apply.Ledger, error) {
 		State:       apply.State(target[0][2]),
 		Parked:      string(target[0][3]) == "true",
 		Checkpoints: make(map[position.Partition]apply.Checkpoint, len(checkpoints)),
+	}
+	if len(answers) > 3 {
+		read.Known = make(map[string]bool, len(answers[3]))
+		for _, row := range answers[3] {
+			read.Known[string(row[0])] = true
+		}
 	}
 	for _, row := range checkpoints {
 		partition, checkpoint, err := readCheckpoint(row)
@@ -135,6 +145,31 @@ func readCheckpoint(row [][]byte) (position.Partition, apply.Checkpoint, error) 
 		checkpoint.RecordTime = time.UnixMicro(micros).UTC()
 	}
 	return partition, checkpoint, nil
+}
+
+// Remember records the identities of work. There is no ON CONFLICT: an identity that another transaction recorded since
+// Begin must fail this one (A5), or both would apply it.
+func (l Ledger) Remember(work apply.Work) postgres.Statement {
+	partitions := make([]position.Partition, len(work.Identities))
+	names := make([]string, len(work.Identities))
+	var offsets, times strings.Builder
+	for i, id := range work.Identities {
+		partitions[i], names[i] = id.Partition, id.Name
+		if i > 0 {
+			offsets.WriteByte(',')
+			times.WriteByte(',')
+		}
+		offsets.WriteString(id.Offset.String())
+		times.WriteString(timeElement(id.Time))
+	}
+	return postgres.Statement{
+		SQL: "INSERT INTO " + l.schema + ".applied_identity (flow, identity, topic, partition, \"offset\", record_time)" +
+			" SELECT $1::text, i.* FROM unnest($2::text[], $3::text[], $4::integer[], $5::bigint[], $6::timestamptz[]) AS i",
+		Params: [][]byte{
+			[]byte(work.Flow), postgres.TextArray(names), topicArray(partitions), numberArray(partitions),
+			braced(offsets.String()), braced(times.String()),
+		},
+	}
 }
 
 // Advance moves the checkpoints of work. The server raises unless each stood where work says and the target still lives

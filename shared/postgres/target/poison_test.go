@@ -2,6 +2,7 @@ package target_test
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
@@ -71,15 +72,18 @@ func TestPoison(t *testing.T) {
 	t.Run("EveryPlaceOfTheRecordIsFound", func(t *testing.T) {
 		t.Parallel()
 		b := open(t, "", target.Options{}).bench(apply.Options{})
-		var good []record.Run
+		want, good := position.Cut{}, []record.Run(nil)
 		for place := range 7 {
 			run := applytest.Items(applytest.P(int32(place)), span(0, 7), "a")
 			run.Records[place].Value = applytest.Item("bad", applytest.Refused)
 			next := position.Cut{run.Partition: position.Offset(place)}
 			b.MustDeliver(applytest.Want{Class: fault.Poison, Applied: place, Next: next}, run)
 			good = append(good, record.Run{Records: run.Records[:place]})
+			if place > 0 {
+				maps.Copy(want, next)
+			}
 		}
-		b.MustStand(cut(0, 1, 2, 3, 4, 5, 6), applytest.RowsOf(good...))
+		b.MustStand(want, applytest.RowsOf(good...))
 	})
 	for _, state := range []string{"ZZ001", "XX000", "55000", "21000"} {
 		t.Run("AnUnknownRefusalStopsAndIsNotPoison/"+state, func(t *testing.T) {
@@ -145,9 +149,24 @@ func TestForeignKey(t *testing.T) {
 	t.Run("AChildBeforeItsParentComesAgain", func(t *testing.T) {
 		t.Parallel()
 		s, b := begin(t, "")
+		want := applytest.Want{Class: fault.Retryable, Applied: 1, Next: position.Cut{applytest.P(0): 1}}
+		mustBe(t, b.MustDeliver(want, batch[0]), fault.Retryable, "orders/0 [1,2)", "23503")
+		b.MustDeliver(applytest.Want{Applied: 3, Skipped: 1, Next: position.Cut{applytest.P(0): 3, parents: 2}}, batch...)
+		ended(t, s)
+	})
+	t.Run("ASplitBetweenChildAndParentComesAgain", func(t *testing.T) {
+		t.Parallel()
+		s, b := begin(t, "")
+		b = s.bench(apply.Options{MaxRows: 3})
 		want := applytest.Want{Class: fault.Retryable, Applied: 2, Next: position.Cut{applytest.P(0): 1, parents: 2}}
 		mustBe(t, b.MustDeliver(want, batch...), fault.Retryable, "orders/0 [1,2)", "23503")
 		b.MustDeliver(applytest.Want{Applied: 2, Skipped: 2, Next: position.Cut{applytest.P(0): 3, parents: 2}}, batch...)
+		ended(t, s)
+	})
+	t.Run("AChildAndItsParentInOneTransactionPass", func(t *testing.T) {
+		t.Parallel()
+		s, b := begin(t, "")
+		b.MustDeliver(applytest.Want{Applied: 4, Next: position.Cut{applytest.P(0): 3, parents: 2}}, batch...)
 		ended(t, s)
 	})
 	t.Run("ADeferredKeyIsJudgedAtCommit", func(t *testing.T) {

@@ -2,6 +2,7 @@ package target
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"tidemark/shared/apply"
@@ -42,7 +43,7 @@ func (t *Target) Begin(ctx context.Context, opening apply.Opening) (apply.Transa
 	if err != nil {
 		return nil, err
 	}
-	rows := make([]ledger.Rows, 0, ledger.OpenAnswers)
+	rows := make([]ledger.Rows, 0, len(answers))
 	for _, a := range answers[preamble:] {
 		rows = append(rows, a.rows)
 	}
@@ -66,7 +67,10 @@ func (tx *transaction) Commit(ctx context.Context, work apply.Work) error {
 	}
 	answers, err := tx.c.flight(ctx, f.statements)
 	if err != nil {
-		return tx.failed(ctx, err, f.groupOf(len(answers)))
+		if failed := tx.failed(ctx, err, f.groupOf(len(answers))); len(answers) != f.identities || !isRefusal(failed) {
+			return failed
+		}
+		return fault.New(fault.Retryable, "commit: %w", apply.ErrIdentityTaken)
 	}
 	// A COMMIT in a failed transaction answers ROLLBACK, without an error. A warning beside COMMIT says that the server
 	// gave up waiting for a standby: committed here, perhaps not there.
@@ -87,6 +91,7 @@ func (tx *transaction) Commit(ctx context.Context, work apply.Work) error {
 type prepared struct {
 	statements []postgres.Statement
 	ends       []int // for each group, the index behind its last statement
+	identities int   // the index of the statement that records identities, -1 when there is none
 }
 
 // groupOf is the group that a statement belongs to, -1 for advance and COMMIT.
@@ -99,7 +104,7 @@ func (p prepared) groupOf(statement int) int {
 }
 
 func (tx *transaction) prepare(work apply.Work) (prepared, error) {
-	var p prepared
+	p := prepared{identities: -1}
 	for i, g := range work.Groups {
 		table, err := catalog.Of(g.Relation)
 		if err != nil {
@@ -109,6 +114,10 @@ func (tx *transaction) prepare(work apply.Work) (prepared, error) {
 			return p, &apply.WorkError{Err: err, Group: i}
 		}
 		p.ends = append(p.ends, len(p.statements))
+	}
+	if len(work.Identities) > 0 {
+		p.identities = len(p.statements)
+		p.statements = append(p.statements, tx.target.ledger.Remember(work))
 	}
 	if len(work.Advances) > 0 {
 		p.statements = append(p.statements, tx.target.ledger.Advance(work))
@@ -130,6 +139,11 @@ func (tx *transaction) failed(ctx context.Context, err error, group int) error {
 		return &apply.WorkError{Err: classified, Group: group}
 	}
 	return classified
+}
+
+func isRefusal(err error) bool {
+	_, ok := errors.AsType[*apply.WorkError](err)
+	return ok
 }
 
 // Rollback ends the transaction. If the server cannot be told, cutting the connection tells it.

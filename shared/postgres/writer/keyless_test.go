@@ -48,8 +48,11 @@ func TestKeyless(t *testing.T) {
 		f := newFlow(t, "CREATE TABLE t (n numeric, f float8, i interval, a numeric[], id int)")
 		tab := f.table(t, "t")
 		rows := [][]any{
-			{"1.0", "0", "1 mon", "{1}", "1"}, {"1.00", "0", "1 mon", "{1}", "2"}, {"1.0", "-0", "1 mon", "{1}", "3"},
-			{"1.0", "0", "30 days", "{1}", "4"}, {"1.0", "0", "1 mon", "{1.0}", "5"},
+			{"1.0", "0", "1 mon", "{1}", "1"},
+			{"1.00", "0", "1 mon", "{1}", "2"},
+			{"1.0", "-0", "1 mon", "{1}", "3"},
+			{"1.0", "0", "30 days", "{1}", "4"},
+			{"1.0", "0", "1 mon", "{1.0}", "5"},
 		}
 		for _, row := range rows {
 			f.must(t, tab.insert(row...))

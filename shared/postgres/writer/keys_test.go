@@ -74,8 +74,10 @@ func TestEqualKeys(t *testing.T) {
 		{"Char", "CREATE DOMAIN key AS char(3)", "a", "a  ", "b", "a  "},
 		{"MinusZero", "CREATE DOMAIN key AS float8", "0", "-0", "1", "0"},
 		{"Interval", "CREATE DOMAIN key AS interval", "1 mon", "30 days", "1 day", "1 mon"},
-		{"Timestamptz", "CREATE DOMAIN key AS timestamptz", "2020-01-01 00:00:00+00", "2020-01-01 02:00:00+02", "infinity",
-			"2020-01-01 00:00:00+00"},
+		{
+			"Timestamptz", "CREATE DOMAIN key AS timestamptz", "2020-01-01 00:00:00+00", "2020-01-01 02:00:00+02", "infinity",
+			"2020-01-01 00:00:00+00",
+		},
 		{"DomainOverEnum", "CREATE TYPE e AS ENUM ('a', 'b'); CREATE DOMAIN key AS e", "a", "a", "b", "a"},
 		{"DomainOverRange", "CREATE DOMAIN key AS int4range", "[1,2]", "[1,3)", "empty", "[1,3)"},
 		{"DomainOverArray", "CREATE DOMAIN key AS numeric[]", "{1.0}", "{1}", "{}", "{1.0}"},

@@ -30,20 +30,24 @@ func lookalikes(table *catalog.Table) []int {
 	var out []int
 	for _, i := range table.Key {
 		column := &table.Relation.Columns[i]
-		if column.Generated || column.Fixed || column.Type.Equality != change.EqualityUnknown {
-			continue
-		}
-		switch column.Type.Kind {
-		case change.KindNumeric:
-			if !column.Type.HasScale { // with one, equal numbers are stored alike
-				out = append(out, i)
-			}
-		case change.KindFloat, change.KindInterval, change.KindJSON, change.KindHStore, change.KindArray, change.KindOther:
+		if !column.Generated && !column.Fixed && mayLookDifferent(column.Type) {
 			out = append(out, i)
-		default: // equal values of the others are stored alike
 		}
 	}
 	return out
+}
+
+// mayLookDifferent says whether the target can hold two equal values of a type whose texts differ.
+func mayLookDifferent(t change.Type) bool {
+	switch t.Kind {
+	case change.KindNumeric:
+		return !t.HasScale // with one, equal numbers are stored alike
+	case change.KindFloat, change.KindInterval, change.KindJSON, change.KindHStore, change.KindArray, change.KindOther:
+		return t.Equality == change.EqualityUnknown
+	case change.KindBool, change.KindInteger, change.KindMoney, change.KindBytea, change.KindBit, change.KindVarBit,
+		change.KindDate, change.KindTime, change.KindTimeTZ, change.KindTimestamp, change.KindTimestampTZ, change.KindPoint:
+	}
+	return false
 }
 
 // deleteMoved removes the row of the old key and keeps its values, unless the other half came first and had all cells.
@@ -57,8 +61,8 @@ func (w Writer) deleteMoved(table *catalog.Table, c *change.Change) []postgres.S
 		}).write(")")
 	}
 	s.write(" RETURNING (t.*)::text AS row_values) UPDATE ", w.schema,
-		".moved_row AS m SET row_values = gone.row_values, moved_at = now() FROM gone WHERE ").thisMove(w, table, c)
-	s.write(" AND NOT EXISTS (SELECT FROM met)")
+		".moved_row AS m SET row_values = gone.row_values, moved_at = pg_catalog.now() FROM gone WHERE ")
+	s.thisMove(w, table, c).write(" AND NOT EXISTS (SELECT FROM met)")
 	return []postgres.Statement{w.leaveWord(table, c, noRow), s.statement()}
 }
 
@@ -74,7 +78,7 @@ func (w Writer) insertMoved(table *catalog.Table, c *change.Change) postgres.Sta
 		}
 	}
 	s.write("WITH met AS (").takeMove(w, table, c, "row_values IS NOT NULL").write(" RETURNING row_values), ")
-	s.write("kept AS (SELECT CASE WHEN row_values <> ", noRow, " THEN row_values::", table.Quoted,
+	s.write("kept AS (SELECT CASE WHEN row_values OPERATOR(pg_catalog.<>) ", noRow, " THEN row_values::", table.Quoted,
 		" ELSE (SELECT (t.*)::", table.Quoted, " FROM ", table.Own, " AS t").whereKey(table, c)
 	s.write(") END AS old FROM met), ")
 	if !table.Arbiter {
@@ -115,11 +119,12 @@ func (w Writer) leaveWord(table *catalog.Table, c *change.Change, values string)
 }
 
 func (s *sql) takeMove(w Writer, table *catalog.Table, c *change.Change, which string) *sql {
-	s.write("DELETE FROM ", w.schema, ".moved_row AS m WHERE ").thisMove(w, table, c)
-	return s.write(" AND ", which)
+	s.write("DELETE FROM ", w.schema, ".moved_row AS m WHERE ")
+	return s.thisMove(w, table, c).write(" AND ", which)
 }
 
 func (s *sql) thisMove(w Writer, table *catalog.Table, c *change.Change) *sql {
-	s.write("m.flow = ").text(w.flow).write(" AND m.source_table = ").text(table.Name.String())
-	return s.write(" AND m.source_move = ").text(c.Move.ID)
+	const is = " OPERATOR(pg_catalog.=) "
+	s.write("m.flow", is).text(w.flow).write(" AND m.source_table", is).text(table.Name.String())
+	return s.write(" AND m.source_move", is).text(c.Move.ID)
 }

@@ -87,9 +87,8 @@ func (s *sql) equals(column catalog.Column) *sql {
 }
 
 // sameText compares a column with a cell by what they look like.
-func (s *sql) sameText(column catalog.Column, cell change.Value) *sql {
-	s.write(column.Quoted, "::text OPERATOR(pg_catalog.=) (").value(cell, column.Cast)
-	return s.write(")::text")
+func (s *sql) sameText(column catalog.Column, cell change.Value) {
+	s.write(column.Quoted, "::text OPERATOR(pg_catalog.=) (").value(cell, column.Cast).write(")::text")
 }
 
 // whereOne finds one row that equals old, NULLs included. ctid alone is not enough in a partitioned table. Of rows that

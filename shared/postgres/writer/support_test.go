@@ -1,6 +1,7 @@
 package writer_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"strings"
@@ -41,7 +42,7 @@ func newTarget(tb testing.TB, url string, connections int) *target.Target {
 	if err != nil {
 		tb.Fatalf("make a target: %v", err)
 	}
-	tb.Cleanup(func() { made.Close(tb.Context()) })
+	tb.Cleanup(func() { made.Close(context.WithoutCancel(tb.Context())) })
 	return made
 }
 
@@ -52,7 +53,8 @@ func (f *flow) as(tb testing.TB, role string) *flow {
 	if err != nil {
 		tb.Fatalf("parse the test's address: %v", err)
 	}
-	address := fmt.Sprintf("host=%s port=%d dbname=%s user=%s sslmode=disable", config.Host, config.Port, config.Database, role)
+	address := fmt.Sprintf("host=%s port=%d dbname=%s user=%[4]s password=%[4]s sslmode=disable",
+		config.Host, config.Port, config.Database, role)
 	return &flow{Database: f.Database, target: newTarget(tb, address, 1)}
 }
 
@@ -95,7 +97,7 @@ func (f *flow) session(tb testing.TB) *pgx.Conn {
 	if err != nil {
 		tb.Fatalf("connect: %v", err)
 	}
-	tb.Cleanup(func() { _ = conn.Close(tb.Context()) })
+	tb.Cleanup(func() { _ = conn.Close(context.WithoutCancel(tb.Context())) })
 	return conn
 }
 

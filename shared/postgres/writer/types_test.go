@@ -26,7 +26,6 @@ var shapes = []string{"v", "a", "d", "da", "dd"}
 // typeBench holds a table of a type for each of three ways to fill it.
 type typeBench struct {
 	*flow
-	schema string
 }
 
 // twins makes the tables for a type: written by the writer with and without a key, and a twin filled by COPY.
@@ -114,7 +113,9 @@ func (b *typeBench) agrees(tb testing.TB, typ typed) {
 }
 
 // isModified says whether the type has a modifier.
-func (typ typed) isModified() bool { return strings.Contains(typ.name, "(") || strings.Contains(typ.name, " to ") }
+func (typ typed) isModified() bool {
+	return strings.Contains(typ.name, "(") || strings.Contains(typ.name, " to ")
+}
 
 // stored are the cells that COPY made of a row, as a source of the same type would send them.
 func (b *typeBench) stored(tb testing.TB, id string) []any {

@@ -8,7 +8,7 @@ import (
 	"errors"
 	"strconv"
 
-	"tidemark/shared/format/debezium/jsonnode"
+	"tidemark/shared/format/jsonnode"
 )
 
 // Schema is a Connect schema of a value: its basic type, and the name and parameters that say what it means.

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tidemark/shared/format/debezium/connect"
-	"tidemark/shared/format/debezium/jsonnode"
+	"tidemark/shared/format/jsonnode"
 )
 
 func read(t *testing.T, text string) (connect.Schema, error) {

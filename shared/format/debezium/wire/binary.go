@@ -2,12 +2,11 @@ package wire
 
 import (
 	"encoding/base64"
-	"encoding/hex"
 	"errors"
-	"slices"
 
 	"tidemark/shared/change"
-	"tidemark/shared/format/debezium/jsonnode"
+	"tidemark/shared/format/jsonnode"
+	"tidemark/shared/format/literal"
 )
 
 // appendBytes writes bytea in hex.
@@ -15,26 +14,14 @@ func (f *Form) appendBytes(dst []byte, n jsonnode.Node) ([]byte, error) {
 	if n.Kind() != '"' {
 		return dst, n.Mismatch("bytes in a string")
 	}
-	encoded := n.Text()
-	dst = append(dst, `\x`...)
-	if f.binary == BinaryHex {
-		if _, err := hex.Decode(make([]byte, len(encoded)/2), encoded); err != nil {
-			return dst, errors.New("not bytes in hex")
-		}
-		return append(dst, encoded...), nil
+	switch f.binary {
+	case BinaryHex:
+		return literal.AppendBytes(dst, n.Text(), nil)
+	case BinaryBase64URL:
+		return literal.AppendBytes(dst, n.Text(), base64.URLEncoding)
+	case BinaryBase64:
 	}
-	encoding := base64.StdEncoding
-	if f.binary == BinaryBase64URL {
-		encoding = base64.URLEncoding
-	}
-	// The bytes are decoded behind the room for their hex digits, which are then written from the front.
-	start, room := len(dst), encoding.DecodedLen(len(encoded))
-	dst = slices.Grow(dst, 3*room)
-	raw, err := encoding.AppendDecode(dst[start+2*room:start+2*room], encoded)
-	if err != nil {
-		return dst, errors.New("not bytes in base64")
-	}
-	return hex.AppendEncode(dst, raw), nil
+	return literal.AppendBytes(dst, n.Text(), base64.StdEncoding)
 }
 
 // maxBits bounds a bit string, as PostgreSQL does with its largest length.

@@ -7,12 +7,11 @@
 package wire
 
 import (
-	"bytes"
 	"errors"
-	"strings"
 
 	"tidemark/shared/change"
-	"tidemark/shared/format/debezium/jsonnode"
+	"tidemark/shared/format/jsonnode"
+	"tidemark/shared/format/literal"
 )
 
 // Form says how the values of one column stand on the wire.
@@ -158,7 +157,7 @@ func (f *Form) append(dst []byte, n jsonnode.Node) ([]byte, error) {
 	case change.KindPoint:
 		return appendPoint(dst, n)
 	case change.KindArray:
-		return f.appendArray(dst, n, 1)
+		return literal.AppendArray(dst, n, literal.MaxDimensions, f.appendElement)
 	}
 	return dst, errors.New("a column kind that this decoder does not know")
 }
@@ -175,40 +174,9 @@ func appendBool(dst []byte, n jsonnode.Node) ([]byte, error) {
 
 // appendNumber takes a number's text from a string: the source writes NaN and the infinities so.
 func appendNumber(dst []byte, n jsonnode.Node) ([]byte, error) {
-	text := n.Text()
-	if word := numberWord(text); word != "" {
-		return append(dst, word...), nil
-	}
-	if !isDecimal(text) {
+	number, ok := literal.Number(n.Text())
+	if !ok {
 		return dst, n.Mismatch("a number")
 	}
-	return append(dst, text...), nil
-}
-
-// numberWord is PostgreSQL's word for a number that has no digits, in the ways that the source spells them.
-func numberWord(text []byte) string {
-	switch string(text) {
-	case "NaN", "NAN":
-		return "NaN"
-	case "Infinity", "POSITIVE_INFINITY":
-		return "Infinity"
-	case "-Infinity", "NEGATIVE_INFINITY":
-		return "-Infinity"
-	}
-	return ""
-}
-
-// isDecimal says whether text is digits with an optional sign, point and exponent.
-func isDecimal(text []byte) bool {
-	text = bytes.TrimPrefix(text, []byte("-"))
-	mantissa, exponent, hasExponent := bytes.Cut(bytes.ToLower(text), []byte("e"))
-	whole, fraction, hasPoint := bytes.Cut(mantissa, []byte("."))
-	if hasExponent && !isDigits(bytes.TrimLeft(exponent, "+-")) || hasExponent && len(exponent) > 8 {
-		return false
-	}
-	return isDigits(whole) && (!hasPoint || isDigits(fraction))
-}
-
-func isDigits(text []byte) bool {
-	return len(text) > 0 && strings.Trim(string(text), "0123456789") == ""
+	return append(dst, number...), nil
 }

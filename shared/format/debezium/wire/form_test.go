@@ -12,8 +12,8 @@ import (
 	"tidemark/shared/change"
 	"tidemark/shared/fault"
 	"tidemark/shared/format/debezium/connect"
-	"tidemark/shared/format/debezium/jsonnode"
 	"tidemark/shared/format/debezium/wire"
+	"tidemark/shared/format/jsonnode"
 )
 
 // read is the value of json in a column of type t, as a cell prints itself.

@@ -9,7 +9,7 @@ import (
 	"strconv"
 
 	"tidemark/shared/fault"
-	"tidemark/shared/format/debezium/jsonnode"
+	"tidemark/shared/format/jsonnode"
 )
 
 const (

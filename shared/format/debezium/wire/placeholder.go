@@ -13,7 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"tidemark/shared/change"
-	"tidemark/shared/format/debezium/jsonnode"
+	"tidemark/shared/format/jsonnode"
 )
 
 // Placeholder knows the forms in which the source says "this value lies out of line and did not change". It is the

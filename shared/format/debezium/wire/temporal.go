@@ -5,8 +5,8 @@ import (
 	"strconv"
 
 	"tidemark/shared/change"
-	"tidemark/shared/format/debezium/calendar"
-	"tidemark/shared/format/debezium/jsonnode"
+	"tidemark/shared/format/calendar"
+	"tidemark/shared/format/jsonnode"
 )
 
 const (

@@ -151,26 +151,30 @@ $expect_move$;
 
 -- clear_table empties a table. A TRUNCATE that waits stops every other writer of the table, so it waits briefly and then
 -- gives way to DELETE; so it does where foreign keys point at the table. A table with TRUNCATE triggers has no such
--- way out: its TRUNCATE waits as long as the transaction may.
+-- way out: its TRUNCATE waits as long as the transaction may. Tables that inherit from this one are tables of their own.
 -- +goose StatementBegin
 CREATE FUNCTION {{schema}}.clear_table(p_table regclass) RETURNS void LANGUAGE plpgsql AS $clear_table$
 DECLARE
   limit_before text := current_setting('lock_timeout');
+  what text := p_table::text;
 BEGIN
+  IF NOT EXISTS (SELECT FROM pg_catalog.pg_class c WHERE c.oid = p_table AND c.relkind = 'p') THEN
+    what := 'ONLY ' || what;
+  END IF;
   IF EXISTS (SELECT FROM pg_catalog.pg_trigger g
              WHERE g.tgrelid = p_table AND NOT g.tgisinternal AND (g.tgtype::integer & 32) <> 0 AND g.tgenabled <> 'D') THEN
-    EXECUTE format('TRUNCATE TABLE %s', p_table);
+    EXECUTE format('TRUNCATE TABLE %s', what);
     RETURN;
   END IF;
   BEGIN
     PERFORM set_config('lock_timeout', '200ms', true);
-    EXECUTE format('TRUNCATE TABLE %s', p_table);
+    EXECUTE format('TRUNCATE TABLE %s', what);
     PERFORM set_config('lock_timeout', limit_before, true);
     RETURN;
   EXCEPTION WHEN lock_not_available OR feature_not_supported THEN
     NULL; -- the block's end has put lock_timeout back
   END;
-  EXECUTE format('DELETE FROM %s', p_table);
+  EXECUTE format('DELETE FROM %s', what);
 END
 $clear_table$;
 -- +goose StatementEnd
