@@ -50,6 +50,9 @@ var adapterUses = map[string][]string{
 	"shared/postgres/writer": {"shared/postgres/catalog"}, // how a table is described is said once: docs/decisions/0006
 }
 
+// notations are the packages under the formats that none of them owns: how numbers, dates and literals are written.
+var notations = []string{"shared/format/jsonnode", "shared/format/calendar", "shared/format/literal"}
+
 // processUses: how a secret is held back is decided where configuration reads it.
 var processUses = map[string][]string{"config": {"secret"}}
 
@@ -110,8 +113,10 @@ func mayImport(from, to string) bool {
 	kin := above == below && (within(from, to) || within(to, from) || above != adapter && family(from) == family(to))
 	everywhere := below != suite && below != wiring && below != proof && below != nowhere
 	switch above {
-	case vocabulary, decoder:
+	case vocabulary:
 		return below == vocabulary || kin
+	case decoder:
+		return below == vocabulary || kin || slices.Contains(notations, to)
 	case core:
 		inOrder := below == core && slices.Contains(coreUses[sharedName(from)], sharedName(to))
 		return below == vocabulary || below == decoder || kin || inOrder
