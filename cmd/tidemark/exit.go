@@ -43,8 +43,8 @@ func exitCode(err error, interrupted bool) int {
 		return exitOtherTarget
 	case isDatabase:
 		return exitDatabase
-	case fault.Is(err, fault.Misconfigured):
-		return exitUsage
+	case fault.Is(err, fault.Misconfigured), fault.ClassOf(err) == fault.Unclassified:
+		return exitUsage // what no verb classified comes from the parser of the command line
 	}
 	return exitInternal
 }
