@@ -26,7 +26,6 @@ topics: [dbz.shop.orders, dbz.shop.lines]
 log: dense
 `
 
-//nolint:gochecknoglobals // one build for all tests of the package
 var binary = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "tidemark-command-")
 	if err != nil {
@@ -184,7 +183,8 @@ func TestTrouble(t *testing.T) {
 			map[string]string{"TIDEMARK_DATABASE_URL": with(func(u *url.URL) { u.Path = "/nowhere" })}, 30, []string{"3D000", "nowhere"},
 		},
 		"AnUnreachableDatabase": {
-			map[string]string{"TIDEMARK_DATABASE_URL": "postgres://me:" + secret + "@127.0.0.1:1/x?sslmode=disable"}, 30,
+			map[string]string{"TIDEMARK_DATABASE_URL": "postgres://me:" + secret + "@127.0.0.1:1/x?sslmode=disable"},
+			30,
 			[]string{"retryable", "reach"},
 		},
 		"AnAddressThatIsNone": {

@@ -13,7 +13,10 @@ type edit struct{ file, text, with string }
 // guard is the test that must turn red.
 type guard struct{ folder, test string }
 
-func mutants() []mutant {
+func mutants() []mutant { return append(positions(), effects()...) }
+
+// positions break what the ledger says of positions.
+func positions() []mutant {
 	return []mutant{
 		{
 			law: "L1", breaks: "rows commit before the checkpoint moves",
@@ -41,6 +44,12 @@ func mutants() []mutant {
 			}},
 			guard: guard{"shared/postgres/target", "TestStampedRows/AreExactlyThoseBelowTheCheckpoint"},
 		},
+	}
+}
+
+// effects break what a record does, and for whom.
+func effects() []mutant {
+	return []mutant{
 		{
 			law: "L4", breaks: "an event is applied again under another offset",
 			edits: []edit{
