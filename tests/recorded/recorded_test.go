@@ -46,11 +46,11 @@ func TestCapture(t *testing.T) {
 			applyAll(t, db, batches(records, len(records)), options{topicsOf(records), c.modes})
 			compare(t, db, c.capture)
 		})
-		for seed := range uint64(interleavings) {
+		for seed := range interleavings {
 			t.Run(fmt.Sprintf("%s/InAnyInterleaving/%d", c.capture, seed), func(t *testing.T) {
 				t.Parallel()
 				db := newTarget(t)
-				applyAll(t, db, batches(interleaved(records, seed), 1+int(seed)*5), options{topicsOf(records), c.modes})
+				applyAll(t, db, batches(interleaved(records, seed), 1+seed*5), options{topicsOf(records), c.modes})
 				compare(t, db, c.capture)
 			})
 		}
@@ -61,8 +61,8 @@ func TestCapture(t *testing.T) {
 const interleavings = 4
 
 // interleaved mixes the partitions at random and keeps the order of each.
-func interleaved(records []capture.Record, seed uint64) []capture.Record {
-	random := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // a test's order, not a secret
+func interleaved(records []capture.Record, seed int) []capture.Record {
+	random := rand.New(rand.NewPCG(uint64(seed), 0)) //nolint:gosec // a test's order, not a secret
 	queues := map[position.Partition][]capture.Record{}
 	var tickets []position.Partition
 	for _, r := range records {
