@@ -29,6 +29,8 @@ type Options struct {
 	TargetID position.TargetID
 	// Topics are the flow's topics; a record of another topic is Misconfigured.
 	Topics []string
+	// Decoders are those of single topics; the other topics have the decoder that New was given.
+	Decoders map[string]Decoder
 	// MaxRows and MaxBytes bound one transaction; a single record may exceed them. 0 means the default.
 	MaxRows, MaxBytes int
 	// Reserve is how long before the deadline of the context no transaction is started any more, but never more than a

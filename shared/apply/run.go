@@ -53,13 +53,14 @@ func (a *Applier) decode(ctx context.Context, runs []*run) change.Set {
 	fresh := false // the catalog was asked again in this call
 	for _, r := range runs {
 		r.decoded = make([]decoded, len(r.records))
+		decoder := a.decoderOf(r.partition().Topic)
 		for i := range r.records {
-			d := a.decodeOne(ctx, &r.records[i], &set)
+			d := a.decodeOne(ctx, decoder, &r.records[i], &set)
 			if fault.Is(d.err, fault.Misconfigured) && !fresh {
 				// The table or column may have been made since the catalog was read.
 				fresh = true
 				a.target.Forget()
-				d = a.decodeOne(ctx, &r.records[i], &set)
+				d = a.decodeOne(ctx, decoder, &r.records[i], &set)
 			}
 			if d.err != nil {
 				d.err = at(r.partition(), r.rangeOf(i, i+1), d.err)
@@ -70,7 +71,14 @@ func (a *Applier) decode(ctx context.Context, runs []*run) change.Set {
 	return set
 }
 
-func (a *Applier) decodeOne(ctx context.Context, rec *record.Record, set *change.Set) decoded {
+func (a *Applier) decoderOf(topic string) Decoder {
+	if own, ok := a.options.Decoders[topic]; ok {
+		return own
+	}
+	return a.decoder
+}
+
+func (a *Applier) decodeOne(ctx context.Context, decoder Decoder, rec *record.Record, set *change.Set) decoded {
 	from := len(set.Changes)
 	err := rec.Malformed
 	var identity string
@@ -78,7 +86,7 @@ func (a *Applier) decodeOne(ctx context.Context, rec *record.Record, set *change
 		identity, err = a.identify(rec)
 	}
 	if err == nil {
-		err = a.decoder.Decode(ctx, rec, set)
+		err = decoder.Decode(ctx, rec, set)
 	}
 	if err != nil {
 		set.Changes = set.Changes[:from]

@@ -89,3 +89,18 @@ func TestWalkFindsEveryElement(t *testing.T) {
 		}
 	})
 }
+
+// TestTextKeepsZeroBytes holds because nothing in their place would be an empty text, which base64 and digits may be.
+func TestTextKeepsZeroBytes(t *testing.T) {
+	t.Parallel()
+	root, err := jsonnode.Parse([]byte(`"\u0000"`))
+	if err != nil {
+		t.Fatalf("parse: %v", err)
+	}
+	if got := string(root.Text()); got != "\x00" {
+		t.Errorf("got %q, want the zero byte", got)
+	}
+	if _, err := root.AppendText(nil); err == nil {
+		t.Error("got no error of AppendText")
+	}
+}

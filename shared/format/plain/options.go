@@ -2,7 +2,9 @@ package plain
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"tidemark/shared/change"
@@ -101,11 +103,28 @@ func (o Options) validate() error {
 	if len(o.Key.Columns) > 0 && o.Key.From != RecordKey && o.Key.From != Headers {
 		return fmt.Errorf("key columns: a key from %s has no names to lead to columns", o.Key.From)
 	}
-	for _, columns := range []map[string]string{o.Columns, o.Key.Columns} {
-		for name, column := range columns {
-			if name == "" || column == "" {
-				return fmt.Errorf("columns: %q leads to %q: want two names", name, column)
-			}
+	for _, topic := range slices.Sorted(maps.Keys(o.Tables)) {
+		if err := o.Tables[topic].Validate(); err != nil {
+			return fmt.Errorf("table of topic %s: %w", topic, err)
+		}
+	}
+	if err := checkNames("columns", o.Columns); err != nil {
+		return err
+	}
+	if err := checkNames("key columns", o.Key.Columns); err != nil {
+		return err
+	}
+	led := slices.Sorted(maps.Values(o.Key.Columns))
+	if len(slices.Compact(led)) < len(o.Key.Columns) {
+		return errors.New("key columns: two names lead to one column")
+	}
+	return nil
+}
+
+func checkNames(what string, columns map[string]string) error {
+	for _, name := range slices.Sorted(maps.Keys(columns)) {
+		if name == "" || columns[name] == "" {
+			return fmt.Errorf("%s: %q leads to %q: want two names", what, name, columns[name])
 		}
 	}
 	return nil

@@ -3,7 +3,6 @@ package plain
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -19,14 +18,20 @@ type route struct {
 	schema, table []part
 	fields        []string // that parts ask for
 	tables        map[string]*table
-	scratch       []byte
+	scratch       []byte // schema, a zero byte, table
+}
+
+// table is a table that records lead to.
+type table struct {
+	name change.Name
+	shape
 }
 
 // part is a piece of a template: a constant, or what stands in a header or a field.
 type part struct {
 	kind partKind
 	text string // the constant, or the name
-	at   int    // of a field among those that are asked for
+	at   int    // of a field among those that parts ask for
 }
 
 type partKind uint8
@@ -37,76 +42,100 @@ const (
 	field
 )
 
-// table is a table that records name.
-type table struct {
-	name change.Name
-	shape
-}
-
 // newRoute reads the table's name or template.
 func newRoute(o *Options) (*route, error) {
-	r := &route{tables: make(map[string]*table)}
 	if name, ok := o.Tables[o.Topic]; ok && o.Topic != "" {
-		r.fixed = &table{name: name}
-		return r, name.Validate()
+		return &route{fixed: &table{name: name}}, nil
 	}
 	if o.Table == "" {
 		return nil, fmt.Errorf("no table for topic %q", o.Topic)
 	}
-	rest, parts, divided := o.Table, []part(nil), false
-	for rest != "" {
-		var p part
-		var err error
-		switch end := strings.IndexAny(rest, ".$"); {
-		case strings.HasPrefix(rest, "${"):
-			p, rest, err = r.placeholder(rest, o.Topic)
-		case rest[0] == '.' && !divided:
-			r.schema, parts, divided, rest = parts, nil, true, rest[1:]
-			continue
-		case end > 0 && !divided:
-			p.text, rest = rest[:end], rest[end:]
-		default:
-			end = strings.Index(rest[1:], "$") + 1
-			if end == 0 {
-				end = len(rest)
-			}
-			p.text, rest = rest[:end], rest[end:]
-		}
-		if err != nil {
-			return nil, fmt.Errorf("table %q: %w", o.Table, err)
-		}
-		parts = append(parts, p)
+	r := &route{tables: make(map[string]*table)}
+	schema, name, ok := divide(o.Table)
+	if !ok {
+		return nil, fmt.Errorf("table %q: want SCHEMA.TABLE, with a dot outside of ${}", o.Table)
 	}
-	if r.table = parts; !divided {
-		return nil, fmt.Errorf("table %q: want SCHEMA.TABLE, with a dot that is not part of what stands in", o.Table)
+	var err error
+	if r.schema, err = r.parse(schema, o.Topic); err == nil {
+		r.table, err = r.parse(name, o.Topic)
 	}
-	return r, r.fix()
+	if err != nil {
+		return nil, fmt.Errorf("table %q: %w", o.Table, err)
+	}
+	for _, p := range append(r.schema[:len(r.schema):len(r.schema)], r.table...) {
+		if p.kind != constant {
+			return r, nil
+		}
+	}
+	divider, err := r.fill(nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	fixed, err := r.filled(divider)
+	r.fixed = &table{name: fixed}
+	return r, err
 }
 
-// placeholder reads the placeholder at the start of text.
-func (r *route) placeholder(text, topic string) (p part, rest string, err error) {
-	inner, rest, closed := strings.Cut(text[len("${"):], "}")
+// divide splits a template at the first dot that is not part of a placeholder. Any other dot would make the tables of
+// the topics a.b and a hang on how many dots the topic's name has.
+func divide(template string) (schema, name string, ok bool) {
+	inside := false
+	for i := range len(template) {
+		switch {
+		case strings.HasPrefix(template[i:], "${"):
+			inside = true
+		case template[i] == '}':
+			inside = false
+		case template[i] == '.' && !inside:
+			return template[:i], template[i+1:], true
+		}
+	}
+	return "", "", false
+}
+
+func (r *route) parse(template, topic string) ([]part, error) {
+	var parts []part
+	for rest := template; rest != ""; {
+		before, after, found := strings.Cut(rest, "${")
+		if before != "" {
+			parts = append(parts, part{text: before})
+		}
+		if !found {
+			break
+		}
+		inner, behind, closed := strings.Cut(after, "}")
+		if !closed {
+			return nil, errors.New("${ without }")
+		}
+		p, err := r.placeholder(inner, topic)
+		if err != nil {
+			return nil, fmt.Errorf("${%s}: %w", inner, err)
+		}
+		parts, rest = append(parts, p), behind
+	}
+	return parts, nil
+}
+
+func (r *route) placeholder(inner, topic string) (part, error) {
 	kind, argument, hasArgument := strings.Cut(inner, ":")
 	switch {
-	case !closed:
-		return p, "", errors.New("${ without }")
 	case kind == "topic" && topic == "":
-		return p, "", errors.New("which topic it is was not said")
+		return part{}, errors.New("the topic was not given")
 	case kind == "topic" && !hasArgument:
-		p.text = topic
+		return part{text: topic}, nil
 	case kind == "topic":
-		p.text, err = topicPart(topic, argument)
+		text, err := topicPart(topic, argument)
+		return part{text: text}, err
 	case kind == "header" && argument != "":
-		p = part{kind: header, text: argument}
+		return part{kind: header, text: argument}, nil
 	case kind == "field" && argument != "":
-		p = part{kind: field, text: argument, at: len(r.fields)}
 		r.fields = append(r.fields, argument)
-	default:
-		err = fmt.Errorf("${%s}: want topic, topic:N, header:NAME or field:NAME", inner)
+		return part{kind: field, text: argument, at: len(r.fields) - 1}, nil
 	}
-	return p, rest, err
+	return part{}, errors.New("want topic, topic:N, header:NAME or field:NAME")
 }
 
+// topicPart is a part of a topic between dots: 1 is the first, -1 the last.
 func topicPart(topic, argument string) (string, error) {
 	parts := strings.Split(topic, ".")
 	at, err := strconv.Atoi(argument)
@@ -116,44 +145,27 @@ func topicPart(topic, argument string) (string, error) {
 	case err == nil && at < 0 && -at <= len(parts):
 		return parts[len(parts)+at], nil
 	}
-	return "", fmt.Errorf("${topic:%s}: topic %q has the parts 1 to %d, or -1 to -%d", argument, topic, len(parts), len(parts))
-}
-
-// fix makes the table's name if no record has a say in it.
-func (r *route) fix() error {
-	isConstant := func(p part) bool { return p.kind == constant }
-	if !slices.ContainsFunc(slices.Concat(r.schema, r.table), func(p part) bool { return !isConstant(p) }) {
-		name, err := r.name(nil, nil)
-		r.fixed = &table{name: name}
-		return err
-	}
-	return nil
+	return "", fmt.Errorf("topic %q has parts 1 to %d, from the end -1 to -%d", topic, len(parts), len(parts))
 }
 
 // maxTables bounds what a log full of invented names could make a Decoder remember.
 const maxTables = 1 << 14
 
-// of finds the table of a record whose document has these values in the fields that are asked for.
+// of finds the table of a record whose document has these values in the fields that parts ask for.
 func (r *route) of(rec *record.Record, fields []jsonnode.Node) (*table, error) {
 	if r.fixed != nil {
 		return r.fixed, nil
 	}
-	r.scratch = r.scratch[:0]
-	for _, parts := range [][]part{r.schema, r.table} {
-		for i := range parts {
-			var err error
-			if r.scratch, err = parts[i].append(r.scratch, rec, fields); err != nil {
-				return nil, err
-			}
-		}
-		r.scratch = append(r.scratch, 0) // no name holds it
+	divider, err := r.fill(rec, fields)
+	if err != nil {
+		return nil, err
 	}
 	if found := r.tables[string(r.scratch)]; found != nil {
 		return found, nil
 	}
-	name, err := r.name(rec, fields)
-	if err != nil {
-		return nil, poison("what the record has for the table's name is no name: %w", err)
+	name, err := r.filled(divider)
+	if err != nil { // which holds what the record says
+		return nil, poison("what header or field say of the table is no table's name")
 	}
 	if len(r.tables) >= maxTables {
 		clear(r.tables)
@@ -163,23 +175,30 @@ func (r *route) of(rec *record.Record, fields []jsonnode.Node) (*table, error) {
 	return found, nil
 }
 
-// name puts the parts together.
-func (r *route) name(rec *record.Record, fields []jsonnode.Node) (change.Name, error) {
-	var texts [2]string
-	for i, parts := range [][]part{r.schema, r.table} {
-		var text []byte
-		for j := range parts {
-			var err error
-			if text, err = parts[j].append(text, rec, fields); err != nil {
-				return change.Name{}, err
-			}
+// fill puts the parts together in scratch and says where the schema ends.
+func (r *route) fill(rec *record.Record, fields []jsonnode.Node) (divider int, err error) {
+	r.scratch = r.scratch[:0]
+	for i := range r.schema {
+		if r.scratch, err = r.schema[i].append(r.scratch, rec, fields); err != nil {
+			return 0, err
 		}
-		texts[i] = string(text)
 	}
-	if strings.Contains(texts[0], ".") {
-		return change.Name{}, errors.New("a dot in the schema, where only the table may have one")
+	divider = len(r.scratch)
+	r.scratch = append(r.scratch, 0)
+	for i := range r.table {
+		if r.scratch, err = r.table[i].append(r.scratch, rec, fields); err != nil {
+			return 0, err
+		}
 	}
-	name := change.Name{Schema: texts[0], Table: texts[1]}
+	return divider, nil
+}
+
+// filled is the name in scratch.
+func (r *route) filled(divider int) (change.Name, error) {
+	name := change.Name{Schema: string(r.scratch[:divider]), Table: string(r.scratch[divider+1:])}
+	if strings.Contains(name.Schema, ".") {
+		return name, fmt.Errorf("table %q: a dot in the schema, where only the table may have one", name)
+	}
 	return name, name.Validate()
 }
 
@@ -190,21 +209,21 @@ func (p *part) append(dst []byte, rec *record.Record, fields []jsonnode.Node) ([
 		return append(dst, p.text...), nil
 	case header:
 		value, ok := rec.Header(p.text)
-		if !ok || value.IsNull() {
+		switch {
+		case !ok || value.IsNull():
 			return dst, poison("header %s: none, and the table's name needs it", p.text)
-		}
-		if !utf8.Valid(value.Bytes()) {
+		case !utf8.Valid(value.Bytes()):
 			return dst, poison("header %s: not text in UTF-8", p.text)
 		}
 		return append(dst, value.Bytes()...), nil
 	case field:
 	}
 	if fields[p.at].Kind() != '"' {
-		return dst, poison("field %s: %w for the table's name", p.text, fields[p.at].Mismatch("a string"))
+		return dst, poison("field %s, which names the table: %w", p.text, fields[p.at].Mismatch("a string"))
 	}
 	dst, err := fields[p.at].AppendText(dst)
 	if err != nil {
-		return dst, poison("field %s: %w", p.text, err)
+		return dst, poison("field %s, which names the table: %w", p.text, err)
 	}
 	return dst, nil
 }

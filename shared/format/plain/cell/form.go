@@ -1,10 +1,10 @@
 // Package cell owns how one value of a plain JSON document becomes the text that PostgreSQL reads for a column.
 //
-// The column's type decides what a JSON value means, and Modes say what JSON leaves open. A text that PostgreSQL already
-// reads is passed on as it stands: numbers keep their digits, documents their blanks. What does not fit is an error that
-// names shapes and never payload, and so is a text whose meaning hangs on the clock or on a setting of the server, as a
-// replay would read it differently. Forms are immutable and may be shared; the Set that takes texts belongs to one
-// goroutine.
+// The column's type decides what a JSON value means, and Modes say what JSON leaves open. A text that PostgreSQL
+// already reads is passed on as it stands: numbers keep their digits, documents their blanks. What does not fit is an
+// error that names shapes and never payload, and so is a text whose meaning hangs on the clock or on a setting of the
+// server, as a replay would read it differently. Forms are immutable and may be shared; the Set that takes texts
+// belongs to one goroutine.
 package cell
 
 import (
@@ -160,6 +160,9 @@ func (f *Form) read(room []byte, n jsonnode.Node) ([]byte, error) {
 		return n[:1], nil
 	case (kind == 't' || kind == 'f') && f.meaning == asText:
 		return n, nil
+	case kind == '{' || kind == '[':
+		return nil, fault.New(fault.Poison, "%w", n.Mismatch(f.meaning.wanted())).WithHint(
+			"a json or jsonb column takes objects and arrays as they are")
 	}
 	return nil, n.Mismatch(f.meaning.wanted())
 }
