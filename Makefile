@@ -10,32 +10,62 @@ GOVULNCHECK_VERSION := v1.9.0
 CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/tidemark
 GOLANGCI := $(CACHE)/bin/golangci-lint-$(GOLANGCI_VERSION)/golangci-lint
 GOVULNCHECK := $(CACHE)/bin/govulncheck-$(GOVULNCHECK_VERSION)/govulncheck
+# The check of template.yaml needs tools written in Python. Their folder is named after the list of their versions.
+REQUIREMENTS := tests/template/requirements.txt
+PYTHON_HOME := $(CACHE)/python-$(firstword $(shell cksum <$(REQUIREMENTS)))
+PYTHON := $(PYTHON_HOME)/bin/python
 
 # Binaries name their version themselves, so go need not ask the repository, which a foreign owner would refuse.
 export GOFLAGS := $(filter-out -buildvcs=%,$(GOFLAGS)) -buildvcs=false
 VERSION ?= $(or $(shell git -c safe.directory='*' describe --tags --always --dirty 2>/dev/null),unknown)
-GOARCH ?= $(shell go env GOARCH)
-GO_BUILD = CGO_ENABLED=0 GOARCH=$(GOARCH) go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)'
+GO_BUILD = CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)'
+
+# template.yaml deploys the folders OUT/FUNCTION. Their binaries are for ARCH, as its parameter Architecture must say too;
+# beside them lie the flow file FLOW, for whose topics the template must have events, and the authorities CA of the
+# database's certificate, if they are none of the public ones.
+OUT ?= build
+ARCH ?= arm64
+FLOW ?= functions/apply/flow.yaml
+CA ?=
+ARCHITECTURES := arm64 amd64
 
 # Suites that need services carry these build tags.
 TAGS := integration,drill
 FUNCTIONS := $(patsubst functions/%/main.go,%,$(wildcard functions/*/main.go))
 SOURCES := $(shell find . \( -path ./.git -o -path ./build \) -prune \
-  -o -type f \( -name '*.go' -o -name '*.sql' -o -name go.mod \) -print)
+  -o -type f \( -name '*.go' -o -name '*.sql' -o -name '*.yaml' -o -name '*.py' -o -name event.json -o -name go.mod \) -print)
 DOCUMENTS := $(wildcard README.md docs shared)
 
-.PHONY: help build test demo lint fmt generate verify clean
-.PHONY: tools fmt-check golangci vet vuln tidy-check generate-check FORCE
+.PHONY: help build test bench demo mutants lint fmt generate template verify clean
+.PHONY: tools fmt-check golangci vet vuln tidy-check generate-check template-python FORCE
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' Makefile
 
-build: $(FUNCTIONS:%=build/%/bootstrap) build/tidemark ## Build all binaries into build/ (GOARCH=arm64: for another machine)
+build: $(FUNCTIONS:%=$(OUT)/%/bootstrap) $(OUT)/apply/flow.yaml $(OUT)/tidemark ## Build all binaries into build/, static, for arm64 and amd64
 
-build/%/bootstrap: FORCE
-	GOOS=linux $(GO_BUILD) -tags lambda.norpc -o $@ ./functions/$*
+define build_for
+build: $(FUNCTIONS:%=$(OUT)/linux-$(1)/%/bootstrap) $(OUT)/linux-$(1)/tidemark
 
-build/tidemark: FORCE
+$(FUNCTIONS:%=$(OUT)/linux-$(1)/%/bootstrap): $(OUT)/linux-$(1)/%/bootstrap: FORCE
+	GOOS=linux GOARCH=$(1) $$(GO_BUILD) -tags lambda.norpc -o $$@ ./functions/$$*
+
+$(OUT)/linux-$(1)/tidemark: FORCE
+	GOOS=linux GOARCH=$(1) $$(GO_BUILD) -o $$@ ./cmd/tidemark
+endef
+$(foreach arch,$(ARCHITECTURES),$(eval $(call build_for,$(arch))))
+
+$(FUNCTIONS:%=$(OUT)/%/bootstrap): $(OUT)/%/bootstrap: $(OUT)/linux-$(ARCH)/%/bootstrap
+	@mkdir -p $(@D)
+	cp $< $@
+
+$(OUT)/apply/flow.yaml: FORCE
+	go run ./tests/template -check -flow $(FLOW)
+	@mkdir -p $(@D)
+	cp $(FLOW) $@
+	$(if $(CA),cp $(CA) $(@D)/ca.pem,rm -f $(@D)/ca.pem)
+
+$(OUT)/tidemark: FORCE
 	$(GO_BUILD) -o $@ ./cmd/tidemark
 
 build/report: FORCE
@@ -55,6 +85,13 @@ build/test.json: $(SOURCES) | build/report
 demo: ## Show Tidemark at work against services that it starts and stops itself
 	go run ./tests/demo
 
+mutants: ## Break each law of the ledger in turn: its named test must turn red
+	go run ./tests/mutants
+
+bench: ## Measure apply beside a bare COPY and write docs/performance.md; takes minutes and wants the machine for itself
+	go run ./tests/bench -out tests/bench/results.json
+	go run ./tests/bench -from tests/bench/results.json -page docs/performance.md
+
 lint: golangci vet ## Run the linters
 
 golangci: $(GOLANGCI)
@@ -69,8 +106,12 @@ fmt: $(GOLANGCI) ## Format all Go files
 fmt-check: $(GOLANGCI)
 	$(GOLANGCI) fmt --diff
 
-generate: ## Write the generated files anew
+generate: template ## Write the generated files anew
 	go run ./tests/docs/configuration
+	go run ./tests/bench -from tests/bench/results.json -page docs/performance.md
+
+template: ## Write the parts of template.yaml that follow from the flow file (FLOW=FILE: from another one)
+	go run ./tests/template -flow $(FLOW)
 
 verify: generate-check tidy-check build/test.json build/report ## Check that generated files, go.mod and the documents' tables are not stale
 	build/report tables -events build/test.json $(DOCUMENTS)
@@ -78,6 +119,8 @@ verify: generate-check tidy-check build/test.json build/report ## Check that gen
 
 generate-check:
 	go run ./tests/docs/configuration -check
+	go run ./tests/bench -from tests/bench/results.json -page docs/performance.md -check
+	go run ./tests/template -check -flow $(FLOW)
 
 tidy-check:
 	go mod tidy -diff
@@ -92,10 +135,26 @@ vuln:
 	  echo "vulnerabilities: the database is not reachable, not checked"; \
 	else echo "$$found"; exit 1; fi
 
-tools: $(GOLANGCI)
+tools: $(GOLANGCI) $(PYTHON)
 
 $(GOLANGCI):
 	GOBIN=$(@D) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
+
+# Tests ask for this path.
+template-python: $(PYTHON)
+	@echo $(PYTHON)
+
+# Two makes may install at once: each fills a folder of its own, and the first to be done gives it the name.
+$(PYTHON):
+	@rm -rf $(PYTHON_HOME) && mkdir -p $(CACHE)
+	@command -v python3 >/dev/null || { echo "template: python3 is missing: the check of template.yaml runs on it" >&2; exit 1; }
+	@draft=$(PYTHON_HOME).$$$$; trap 'rm -rf "$$draft"' EXIT; \
+	if ! { python3 -m venv "$$draft" && \
+	  "$$draft/bin/python" -m pip install --quiet --disable-pip-version-check --require-hashes -r $(REQUIREMENTS); } >&2; then \
+	  echo "template: the check of template.yaml needs what $(REQUIREMENTS) lists: python3 with venv, and a package" \
+	    "index that pip reaches, or the folder $(PYTHON_HOME) from a machine that has both" >&2; exit 1; \
+	fi; \
+	test -x $@ || mv "$$draft" $(PYTHON_HOME)
 
 clean: ## Remove what was built
 	rm -rf build
