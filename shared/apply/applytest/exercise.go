@@ -44,7 +44,9 @@ func Exercise(t *testing.T, open func(t *testing.T) Subject) {
 	}
 }
 
-func span(from, until position.Offset) position.Range { return position.Range{From: from, Until: until} }
+func span(from, until position.Offset) position.Range {
+	return position.Range{From: from, Until: until}
+}
 
 // positions are the exercises of what is applied, skipped and refused by position.
 func positions() []exercise {

@@ -66,7 +66,7 @@ func NewMemory() *Memory {
 func (m *Memory) CreateTable() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	text := change.Type{Kind: change.KindOther, Name: "text"}
+	text := change.Type{Kind: change.KindOther, Name: "text", Equality: change.EqualityText}
 	m.relation = change.NewRelation(change.Name{Schema: "public", Table: "item"},
 		[]change.Column{{Name: "id", Type: text}, {Name: "body", Type: text}}, []int{0})
 }
@@ -270,19 +270,24 @@ func (tx *memoryTransaction) write(work apply.Work) error {
 	return nil
 }
 
-// written is rows after the groups.
+// written is rows after the groups. The wire format makes rows and removes them, and brings whole rows only.
 func written(rows map[string]string, groups []reduction.Group) (map[string]string, error) {
 	rows = maps.Clone(rows)
-	for _, g := range groups {
+	for n, g := range groups {
 		for i := range g.Changes {
 			c := &g.Changes[i]
-			id := string(c.Key[0].Bytes())
-			if c.Op == change.Delete {
+			id, body := string(c.Key[0].Bytes()), ""
+			switch g.Op {
+			case change.Insert:
+				body = string(c.Row[1].Bytes())
+				rows[id] = body
+			case change.Delete:
 				delete(rows, id)
-				continue
+			default:
+				return nil, fault.New(fault.Bug, "the memory target cannot %s", g.Op)
 			}
-			if rows[id] = string(c.Row[1].Bytes()); rows[id] == Refused {
-				return nil, &apply.WorkError{Err: fault.New(fault.Poison, "item refuses a body")}
+			if body == Refused {
+				return nil, &apply.WorkError{Err: fault.New(fault.Poison, "item refuses a body"), Group: n}
 			}
 		}
 	}

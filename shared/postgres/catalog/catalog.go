@@ -34,6 +34,9 @@ type Column struct {
 	// Cast is the type that a text is cast to: the base type of a domain, without a modifier. A cast with a modifier
 	// cuts what is too long; assignment raises.
 	Cast string
+	// FromText is what an expression of type text is cast to. Where a function casts text to the type it need not read
+	// what the type itself reads ('-' is no regclass to it), so the way leads through bpchar and the type's own input.
+	FromText string
 	// Equal says that the type has an equality operator; others are compared by their text.
 	Equal bool
 	// Operator is the equality with its schema: an extension's type may lie outside the search path, where "=" is that of
@@ -57,8 +60,8 @@ const columnsSQL = `SELECT a.attnum::text, a.attname, a.atttypid::text, a.atttyp
 	` WHERE n.nspname = $1::text AND c.relname = $2::text AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum`
 
 // typesSQL returns every type that the columns lead to: domains' bases and arrays' elements, with the printed name of the
-// type without modifier, whether the type has an equality, and the operator if it is the type's own. Enums, ranges,
-// arrays and composites have one by their kind.
+// type without modifier, whether the type has an equality, the operator if it is the type's own, and whether a function
+// casts text to it and none bpchar. Enums, ranges, arrays and composites have an equality by their kind.
 const typesSQL = `WITH RECURSIVE lead AS (` +
 	`SELECT t.* FROM pg_catalog.pg_type AS t WHERE t.oid IN (SELECT a.atttypid FROM pg_catalog.pg_attribute AS a` +
 	` JOIN pg_catalog.pg_class AS c ON c.oid = a.attrelid JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace` +
@@ -75,7 +78,11 @@ const typesSQL = `WITH RECURSIVE lead AS (` +
 	` AND p.amoplefttype = o.opcintype AND p.amoprighttype = o.opcintype` +
 	` AND (m.amname, p.amopstrategy) IN (('btree', 3), ('hash', 1))` +
 	` JOIN pg_catalog.pg_operator AS e ON e.oid = p.amopopr JOIN pg_catalog.pg_namespace AS s ON s.oid = e.oprnamespace` +
-	` WHERE o.opcdefault AND o.opcintype = l.oid ORDER BY m.amname LIMIT 1)` +
+	` WHERE o.opcdefault AND o.opcintype = l.oid ORDER BY m.amname LIMIT 1),` +
+	` (SELECT count(*) FILTER (WHERE k.castfunc <> 0) > 0` +
+	` AND count(*) FILTER (WHERE k.castsource <> 'text'::regtype) = 0` +
+	` FROM pg_catalog.pg_cast AS k WHERE k.casttarget = l.oid` +
+	` AND k.castsource IN ('text'::regtype, 'bpchar'::regtype))::text` +
 	` FROM lead AS l JOIN pg_catalog.pg_namespace AS n ON n.oid = l.typnamespace`
 
 // keysSQL returns the unique indexes that can identify a row, best first: the primary key, the replica identity, then by
@@ -199,7 +206,7 @@ func readColumn(row [][]byte, types map[string]pgType) (change.Column, Column, e
 	described.Equality = equalityOf(base, modifier, string(row[6]) == "true")
 	column := change.Column{Name: string(row[1]), Type: described, Generated: len(row[5]) > 0, Fixed: string(row[4]) == "a"}
 	written := Column{
-		Quoted: postgres.QuoteName(column.Name), Cast: base.printed,
+		Quoted: postgres.QuoteName(column.Name), Cast: base.printed, FromText: base.fromText(),
 		Equal: hasEquality(base, types), Operator: base.operator, Domain: base.oid != string(row[2]),
 	}
 	return column, written, nil

@@ -16,6 +16,7 @@ type pgType struct {
 	printed                                 string // as format_type prints it, without modifier
 	equal                                   bool
 	operator                                string // of equality, with its schema
+	castByFunction                          bool   // a function casts text to it, and none bpchar
 }
 
 // builtInEquality serves all types without an operator of their own: strings, enums, arrays, ranges and composites.
@@ -32,6 +33,7 @@ func readTypes(rows Rows) (map[string]pgType, error) {
 			oid: string(row[0]), name: string(row[1]), schema: string(row[2]), kind: string(row[3]),
 			category: string(row[4]), base: string(row[5]), modifier: modifier, element: string(row[7]),
 			printed: string(row[8]), equal: string(row[9]) == "true", operator: string(row[10]),
+			castByFunction: string(row[11]) == "true",
 		}
 		if t.operator == "" {
 			t.operator = builtInEquality
@@ -39,6 +41,14 @@ func readTypes(rows Rows) (map[string]pgType, error) {
 		types[t.oid] = t
 	}
 	return types, nil
+}
+
+// fromText is what a text is cast to so that the type's own input function reads it.
+func (t pgType) fromText() string {
+	if t.castByFunction {
+		return "pg_catalog.bpchar::" + t.printed
+	}
+	return t.printed
 }
 
 // baseOf follows domains down to the type whose input function reads the text, with the modifier that applies there.

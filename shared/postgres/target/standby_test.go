@@ -4,9 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
-
 	"tidemark/shared/apply"
 	"tidemark/shared/apply/applytest"
 	"tidemark/shared/fault"
@@ -28,9 +25,6 @@ func TestStandby(t *testing.T) {
 		s.awaitRequired()
 		return b, s
 	}
-	const waits = "SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
-	const cancel = "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
-
 	t.Run("ACommitThatWaitsIsUnknownAndNeverCancelled", func(t *testing.T) {
 		t.Parallel()
 		b, s := away(t)
@@ -86,25 +80,32 @@ func (s *subject) require(standby string) {
 	s.db.Exec(s.t, "SELECT pg_reload_conf()")
 }
 
-// awaitRequired returns when commits do wait: the server warns of one that gives up.
+// awaitRequired returns when commits do wait, as a commit of its own shows.
 func (s *subject) awaitRequired() {
 	s.t.Helper()
-	config, err := pgx.ParseConfig(s.db.URL)
-	if err != nil {
-		s.t.Fatalf("parse the test's address: %v", err)
-	}
-	warned := false
-	config.OnNotice = func(*pgconn.PgConn, *pgconn.Notice) { warned = true }
-	config.RuntimeParams["statement_timeout"] = "50"
-	conn, err := pgx.ConnectConfig(s.t.Context(), config)
-	if err != nil {
-		s.t.Fatalf("open another session: %v", err)
-	}
-	defer func() { _ = conn.Close(s.t.Context()) }() // the server is this test's own
+	other := s.session()
 	eventually(s.t, "commits that wait", func() bool {
-		if _, err := conn.Exec(s.t.Context(), "SELECT pg_logical_emit_message(true, 'test', '')"); err != nil {
-			s.t.Fatalf("commit: %v", err)
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			other.Exec(s.t, "SELECT pg_logical_emit_message(true, 'test', '')")
+		}()
+		for {
+			select {
+			case <-ended:
+				return false
+			default:
+			}
+			if s.db.Copy(s.t, waits) == "t\n" {
+				s.db.Exec(s.t, cancel)
+				<-ended
+				return true
+			}
 		}
-		return warned
 	})
 }
+
+const (
+	waits  = "SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
+	cancel = "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
+)

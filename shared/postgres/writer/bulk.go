@@ -62,7 +62,7 @@ func (w Writer) bulkUpdate(table *catalog.Table, changes []change.Change) postgr
 	n := len(table.Key)
 	s.list(set, ", ", func(i int) {
 		n++
-		s.write(table.Columns[i].Quoted, " = u.a", strconv.Itoa(n), "::", table.Columns[i].Cast)
+		s.write(table.Columns[i].Quoted, " = u.a", strconv.Itoa(n), "::", table.Columns[i].FromText)
 	})
 	s.write(" FROM ")
 	cells := append(keyCells(table, changes), rowCells(changes, set)...)
@@ -96,7 +96,7 @@ func (s *sql) whereKeys(table *catalog.Table) *sql {
 	n := 0
 	return s.write(" WHERE ").list(table.Key, " AND ", func(i int) {
 		n++
-		s.write("t.").equals(table.Columns[i]).write("u.a", strconv.Itoa(n), "::", table.Columns[i].Cast)
+		s.write("t.").equals(table.Columns[i]).write("u.a", strconv.Itoa(n), "::", table.Columns[i].FromText)
 	})
 }
 
@@ -105,7 +105,7 @@ func (s *sql) elements(table *catalog.Table, columns []int) *sql {
 	n := 0
 	return s.list(columns, ", ", func(i int) {
 		n++
-		s.write("u.a", strconv.Itoa(n), "::", table.Columns[i].Cast)
+		s.write("u.a", strconv.Itoa(n), "::", table.Columns[i].FromText)
 	})
 }
 

@@ -14,7 +14,8 @@ func TestColumns(t *testing.T) {
 		f := newFlow(t, `CREATE TABLE t (g int GENERATED ALWAYS AS (v * 2) STORED, id int PRIMARY KEY, v int);
 			CREATE TABLE k (v int, g int GENERATED ALWAYS AS (v * 2) STORED)`)
 		tab, keyless := f.table(t, "t"), f.table(t, "k")
-		f.must(t, tab.insert("7", "1", "1"), tab.insert(gone{}, "2", "2"), tab.update(nil, "1", "3"), tab.update("7", "2", gone{}))
+		f.must(t, tab.insert("7", "1", "1"), tab.insert(gone{}, "2", "2"), tab.update(nil, "1", "3"),
+			tab.update("7", "2", gone{}))
 		f.wantRows(t, "SELECT id, v, g FROM t ORDER BY id", "1\t3\t6", "2\t2\t4")
 		f.must(t, keyless.insert("1", "7"), keyless.insert("2", gone{}), keyless.replace(cells("1", "9"), "3", "9"),
 			keyless.remove("2", "9"))
@@ -24,8 +25,8 @@ func TestColumns(t *testing.T) {
 		t.Parallel()
 		f := newFlow(t, "CREATE TABLE t (v int, id int GENERATED ALWAYS AS (v + 1) STORED PRIMARY KEY, w text)")
 		tab := f.table(t, "t")
-		f.must(t, tab.insert("1", "2", "a"), tab.update("1", "2", "b"), tab.update(gone{}, "2", "c"), tab.insert("5", "6", "x"),
-			tab.delete("6"))
+		f.must(t, tab.insert("1", "2", "a"), tab.update("1", "2", "b"), tab.update(gone{}, "2", "c"),
+			tab.insert("5", "6", "x"), tab.delete("6"))
 		f.wantRows(t, "TABLE t", "1\t2\tc")
 	})
 	t.Run("IdentityIsKeptOnInsertAndLeftAloneOnUpdate", func(t *testing.T) {
@@ -60,13 +61,14 @@ func TestColumns(t *testing.T) {
 		t.Parallel()
 		f := newFlow(t, "CREATE TABLE t (id int PRIMARY KEY, v text DEFAULT 'default', w int DEFAULT 7)")
 		tab := f.table(t, "t")
-		f.must(t, tab.insert("1", gone{}, gone{}), tab.insert("2", nil, nil), tab.insert("3", "v", gone{}), tab.update("3", nil, gone{}),
-			tab.update("4", nil, nil))
+		f.must(t, tab.insert("1", gone{}, gone{}), tab.insert("2", nil, nil), tab.insert("3", "v", gone{}),
+			tab.update("3", nil, gone{}), tab.update("4", nil, nil))
 		f.wantRows(t, "TABLE t ORDER BY id", "1\tdefault\t7", "2\t\\N\t\\N", "3\t\\N\t7", "4\t\\N\t\\N")
 	})
 	t.Run("OnlyDefaultsMakeARow", func(t *testing.T) {
 		t.Parallel()
-		f := newFlow(t, "CREATE TABLE t (v text DEFAULT 'default', g text GENERATED ALWAYS AS ('g') STORED); CREATE TABLE none ()")
+		f := newFlow(t, `CREATE TABLE t (v text DEFAULT 'default', g text GENERATED ALWAYS AS ('g') STORED);
+			CREATE TABLE none ()`)
 		tab, none := f.table(t, "t"), f.table(t, "none")
 		f.must(t, tab.insert(gone{}, gone{}), none.insert(), none.insert())
 		f.wantRows(t, "TABLE t", "default\tg")
@@ -76,7 +78,8 @@ func TestColumns(t *testing.T) {
 		t.Parallel()
 		f := newFlow(t, "CREATE TABLE t (id int PRIMARY KEY, must text NOT NULL, big text DEFAULT 'new', v text)")
 		tab := f.table(t, "t")
-		f.must(t, tab.insert("1", "m", "big", "v"), tab.update("1", gone{}, gone{}, "v2"), tab.update("1", gone{}, gone{}, gone{}))
+		f.must(t, tab.insert("1", "m", "big", "v"), tab.update("1", gone{}, gone{}, "v2"),
+			tab.update("1", gone{}, gone{}, gone{}))
 		f.wantRows(t, "TABLE t", "1\tm\tbig\tv2")
 	})
 	t.Run("AnUpdateOfAMissingRow", func(t *testing.T) {
@@ -103,7 +106,8 @@ func TestColumns(t *testing.T) {
 		tab, keyless := f.table(t, "t"), f.table(t, "k")
 		short := change.Change{Relation: tab.Relation, Op: change.Insert, Row: cells("1"), Key: cells("1")}
 		for _, c := range []change.Change{
-			short, tab.delete(), tab.delete("1", "2"), keyless.remove(), keyless.update("a"), {Relation: tab.Relation, Op: 99, Key: cells("1")},
+			short, tab.delete(), tab.delete("1", "2"), keyless.remove(), keyless.update("a"),
+			{Relation: tab.Relation, Op: 99, Key: cells("1")},
 		} {
 			wantFault(t, f.try(t, c), fault.Bug, "")
 		}

@@ -25,7 +25,9 @@ func TestKeyless(t *testing.T) {
 		f := newFlow(t, "CREATE TYPE pair AS (x int, y int); CREATE TABLE t (a int, b text, p pair, j json)")
 		tab := f.table(t, "t")
 		f.must(t, tab.insert(nil, "", "(,)", "null"))
-		for _, old := range [][]any{{"0", "", "(,)", "null"}, {nil, nil, "(,)", "null"}, {nil, "", nil, "null"}, {nil, "", "(,)", nil}} {
+		for _, old := range [][]any{
+			{"0", "", "(,)", "null"}, {nil, nil, "(,)", "null"}, {nil, "", nil, "null"}, {nil, "", "(,)", nil},
+		} {
 			wantFault(t, f.try(t, tab.remove(old...)), fault.Poison, "TM002")
 		}
 		f.must(t, tab.remove(nil, "", "(,)", "null"))
@@ -37,10 +39,12 @@ func TestKeyless(t *testing.T) {
 		t.Parallel()
 		f := newFlow(t, "CREATE DOMAIN doc AS json; CREATE TABLE t (j json, x xml, p point, ds doc[], id int)")
 		tab := f.table(t, "t")
-		f.must(t, tab.insert(`{"a":1}`, "<a/>", "(1,2)", `{"{}"}`, "1"), tab.insert(`{"a": 1}`, "<a/>", "(1,2)", `{"{}"}`, "2"),
+		f.must(t, tab.insert(`{"a":1}`, "<a/>", "(1,2)", `{"{}"}`, "1"),
+			tab.insert(`{"a": 1}`, "<a/>", "(1,2)", `{"{}"}`, "2"),
 			tab.insert(`{"a":1}`, "<a></a>", "(1,2)", `{"{}"}`, "3"), tab.insert(`{"a":1}`, "<a/>", "(1,3)", `{"{}"}`, "4"))
-		f.must(t, tab.remove(`{"a":1}`, "<a/>", "(1,2)", `{"{}"}`, gone{}), tab.replace(cells(`{"a":1}`, "<a/>", "(1,3)", `{"{}"}`, "4"),
-			`{"a":1}`, "<a/>", "(1,4)", "{}", gone{}))
+		f.must(t, tab.remove(`{"a":1}`, "<a/>", "(1,2)", `{"{}"}`, gone{}),
+			tab.replace(cells(`{"a":1}`, "<a/>", "(1,3)", `{"{}"}`, "4"),
+				`{"a":1}`, "<a/>", "(1,4)", "{}", gone{}))
 		f.wantRows(t, "SELECT id, p, ds FROM t ORDER BY id", "2\t(1,2)\t{\"{}\"}", "3\t(1,2)\t{\"{}\"}", "4\t(1,4)\t{}")
 	})
 	t.Run("OfEqualRowsTheOneThatLooksTheSameGoes", func(t *testing.T) {

@@ -8,15 +8,15 @@ import (
 	"tidemark/shared/postgres/catalog"
 )
 
-// A changed key comes as a delete of the old key and an insert of the new one, perhaps through two partitions, in either
-// order and at the same time. Each half touches only the row of its own key, so every key still follows its own partition.
-// What the insert does not carry lies in the deleted row, so the delete leaves that row in moved_row; whichever half
-// comes second takes the entry away.
+// A changed key comes as a delete of the old key and an insert of the new one, perhaps through two partitions, in
+// either order and at the same time. Each half touches only the row of its own key, so every key still follows its own
+// partition. What the insert does not carry lies in the deleted row, so the delete leaves that row in moved_row;
+// whichever half comes second takes the entry away.
 //
-// An entry without values is the word of an insert that came first; one with an empty text, of a delete that met no row:
-// the row was moved before, and the source repeats itself. Each half first leaves its word and only then looks for the
-// other's, in a statement of its own. The key of moved_row makes the later of two concurrent transactions wait with its
-// word for the earlier, whose entry it then sees; looking first, neither would see the other's.
+// An entry without values is the word of an insert that came first; one with an empty text, of a delete that met no
+// row: the row was moved before, and the source repeats itself. Each half first leaves its word and only then looks for
+// the other's, in a statement of its own. The key of moved_row makes the later of two concurrent transactions wait with
+// its word for the earlier, whose entry it then sees; looking first, neither would see the other's.
 
 // noRow is the word of a delete that met no row.
 const noRow = "''"
@@ -112,7 +112,8 @@ func (w Writer) meetMove(table *catalog.Table, c *change.Change) []postgres.Stat
 // leaveWord makes the move's entry, unless there is one.
 func (w Writer) leaveWord(table *catalog.Table, c *change.Change, values string) postgres.Statement {
 	var s sql
-	s.write("INSERT INTO ", w.schema, ".moved_row (flow, source_table, source_move, old_key, new_key, row_values) VALUES (")
+	s.write("INSERT INTO ", w.schema, ".moved_row (flow, source_table, source_move, old_key, new_key, row_values)")
+	s.write(" VALUES (")
 	s.text(w.flow).write(", ").text(table.Name.String()).write(", ").text(c.Move.ID).write(", ")
 	s.text(c.Move.From).write(", ").text(c.Move.To).write(", ", values, ") ON CONFLICT DO NOTHING")
 	return s.statement()

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"tidemark/shared/apply/reduction"
 	"tidemark/shared/change"
 	"tidemark/shared/postgres"
 )
@@ -19,8 +20,8 @@ var awkward = []string{
 // everyOperation writes, changes, moves and deletes rows of a table (id, v, w).
 func (f *flow) everyOperation(tb testing.TB, tab table, quoted string) {
 	tb.Helper()
-	f.must(tb, tab.insert("1", "a", "b"), tab.insert("1", "a2", "b2"), tab.update("1", "a3", gone{}), tab.insert("2", "x", "y"),
-		tab.delete("2"))
+	f.must(tb, tab.insert("1", "a", "b"), tab.insert("1", "a2", "b2"), tab.update("1", "a3", gone{}),
+		tab.insert("2", "x", "y"), tab.delete("2"))
 	f.wantRows(tb, "TABLE "+quoted, "1\ta3\tb2")
 	move := &change.Move{ID: "move", From: "1", To: "3"}
 	deleted, inserted := tab.delete("1"), tab.insert("3", gone{}, "b3")
@@ -115,6 +116,16 @@ func TestWideTable(t *testing.T) {
 		f.wantRows(t, "SELECT id, c1, c1598, c1599 FROM wide", "2\t1\t1598\t-1")
 		f.must(t, tab.delete("2"))
 		f.wantRows(t, "SELECT id FROM wide")
+	})
+	t.Run("RowsOf1600ColumnsGoInBulk", func(t *testing.T) {
+		t.Parallel()
+		f := newFlow(t, "CREATE TABLE wide (id int PRIMARY KEY, "+all+")")
+		tab := f.table(t, "wide")
+		second := append([]any{"2"}, row[1:]...)
+		f.mustBulk(t, reduction.Group{}, tab.insert(row...), tab.insert(second...))
+		f.mustBulk(t, reduction.Group{}, tab.update(row...), tab.update(second...))
+		f.mustBulk(t, reduction.Group{Strict: true}, tab.delete("1"))
+		f.wantRows(t, "SELECT id, c1, c1599 FROM wide", "2\t1\t1599")
 	})
 	t.Run("ARowOf1600ColumnsWithoutKeyIsFoundAgain", func(t *testing.T) {
 		t.Parallel()

@@ -92,8 +92,8 @@ func (s *sql) sameText(column catalog.Column, cell change.Value) {
 }
 
 // whereOne finds one row that equals old, NULLs included. ctid alone is not enough in a partitioned table. Of rows that
-// are equal to the target and yet look different, such as 1.0 and 1.00 or a month and thirty days, it takes the one that
-// looks like old.
+// are equal to the target and yet look different, such as 1.0 and 1.00 or a month and thirty days, it takes the one
+// that looks like old.
 func (s *sql) whereOne(table *catalog.Table, old []change.Value) *sql {
 	s.write(" WHERE (tableoid, ctid) = (SELECT tableoid, ctid FROM ", table.Own, " WHERE true")
 	var alike []int

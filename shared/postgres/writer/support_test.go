@@ -36,6 +36,24 @@ func newFlow(tb testing.TB, ddl string) *flow {
 	return &flow{Database: db, target: newTarget(tb, db.URL, 2)}
 }
 
+// hasExtensions says whether the server has the extensions that ddl makes, and reports what it lacks: everything else is
+// tested on any server.
+func hasExtensions(tb testing.TB, f *flow, ddl string) bool {
+	tb.Helper()
+	for part := range strings.SplitSeq(ddl, ";") {
+		extension, ok := strings.CutPrefix(strings.TrimSpace(part), "CREATE EXTENSION ")
+		if !ok {
+			continue
+		}
+		extension, _, _ = strings.Cut(extension, " ")
+		if f.Copy(tb, "SELECT 1 FROM pg_available_extensions WHERE name = '"+extension+"'") == "" {
+			tb.Logf("the server has no extension %s: what needs it is not tested here", extension)
+			return false
+		}
+	}
+	return true
+}
+
 func newTarget(tb testing.TB, url string, connections int) *target.Target {
 	tb.Helper()
 	made, err := target.New(target.Options{Database: url, Flow: flowName, Connections: connections, Now: time.Now})
@@ -88,6 +106,13 @@ func workOf(changes ...change.Change) apply.Work {
 		work.Groups = append(work.Groups, reduction.Group{Relation: c.Relation, Op: c.Op, Changes: []change.Change{c}})
 	}
 	return work
+}
+
+// inBulk applies changes of one relation and operation as one bulk group.
+func (f *flow) inBulk(tb testing.TB, group reduction.Group, changes ...change.Change) error {
+	tb.Helper()
+	group.Relation, group.Op, group.Changes, group.Bulk = changes[0].Relation, changes[0].Op, changes, true
+	return f.begin(tb).Commit(tb.Context(), apply.Work{Flow: flowName, Groups: []reduction.Group{group}})
 }
 
 // session is one more session in the flow's database.

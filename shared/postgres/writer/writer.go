@@ -108,7 +108,8 @@ func check(table *catalog.Table, c *change.Change) error {
 			table.Name, c.Op, len(c.Row), len(c.Old), len(c.Key))
 	}
 	if wantOld && len(table.Columns) > 0 && len(written(table, c.Old)) == 0 {
-		return fault.New(fault.Poison, "table %s: the row before has no cell that could tell which row to %s", table.Name, c.Op)
+		return fault.New(fault.Poison, "table %s: the row before has no cell that could tell which row to %s",
+			table.Name, c.Op)
 	}
 	for i := range c.Key {
 		if wantKey && (c.Key[i].IsMissing() || c.Key[i].IsNull()) {
@@ -128,7 +129,7 @@ type sql struct {
 
 func (s *sql) write(parts ...string) *sql {
 	for _, p := range parts {
-		s.WriteString(p)
+		_, _ = s.WriteString(p) // a Builder never fails
 	}
 	return s
 }
@@ -149,7 +150,7 @@ func (s *sql) statement() postgres.Statement {
 func (s *sql) list(indexes []int, separator string, item func(i int)) *sql {
 	for n, i := range indexes {
 		if n > 0 {
-			s.WriteString(separator)
+			s.write(separator)
 		}
 		item(i)
 	}

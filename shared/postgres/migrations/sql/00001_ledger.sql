@@ -77,7 +77,7 @@ CREATE TABLE {{schema}}.audit (
 );
 
 -- Halves of a changed key that wait for each other. source_move is the same in both halves. The half that deletes the
--- old key leaves the row's values here; a half without values only says that it came first.
+-- old key leaves the row's values here: NULL says that the other half came first, an empty text that the delete met no row.
 CREATE TABLE {{schema}}.moved_row (
   flow         text COLLATE "C" NOT NULL,
   source_table text COLLATE "C" NOT NULL,

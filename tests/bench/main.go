@@ -1,0 +1,128 @@
+// Command bench measures apply beside what PostgreSQL could do at best, and writes what it found as JSON and as a page.
+//
+//	bench -out FILE                  measure and write the results
+//	bench -from FILE -page PAGE      write the page of results
+//	bench -from FILE -page PAGE -check   compare the page instead: exit code 1 and the first line that is stale
+//
+// It owns a durable PostgreSQL of its own for the time of a run and everything that is measured lies in one run, in
+// turns, so that what else the machine does meets both sides. It asserts nothing of time: each round is checked for the
+// rows that it must have made, and goals are judged on the page. Paths are relative to where it is run.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"tidemark/tests/bench/page"
+	"tidemark/tests/bench/result"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// options are the command line.
+type options struct {
+	out, from, page, profile string
+	check, short, child      bool
+	seed                     uint64
+}
+
+func run(ctx context.Context, args []string, stderr io.Writer) int {
+	var o options
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.StringVar(&o.out, "out", "", "measure, and write the results to this file")
+	flags.StringVar(&o.from, "from", "", "take the results of this file")
+	flags.StringVar(&o.page, "page", "", "write the page of the results to this file")
+	flags.StringVar(&o.profile, "profile", "", "only write profiles of apply at 10,000 inserts a batch to this folder")
+	flags.BoolVar(&o.check, "check", false, "compare the page instead of writing it")
+	flags.BoolVar(&o.short, "short", false, "measure less than a minute, to show that it works")
+	flags.Uint64Var(&o.seed, "seed", 1, "seed of the records")
+	flags.BoolVar(&o.child, "child", false, "do the task on the standard input; for this program's own use")
+	if err := flags.Parse(args); err != nil {
+		return 2
+	}
+	if err := o.act(ctx, stderr); err != nil {
+		_, _ = fmt.Fprintln(stderr, "bench:", err) // the exit code says it too
+		return 1
+	}
+	return 0
+}
+
+func (o options) act(ctx context.Context, stderr io.Writer) error {
+	switch {
+	case o.child:
+		return serveTask(ctx, os.Stdin, os.Stdout)
+	case o.profile != "":
+		return profile(ctx, newPlan(o.seed, o.short), o.profile)
+	case o.out != "":
+		results, err := measureAll(ctx, newPlan(o.seed, o.short), stderr)
+		if err != nil {
+			return err
+		}
+		text, err := results.Encode()
+		if err != nil {
+			return err
+		}
+		return write(o.out, text)
+	case o.from != "" && o.page != "":
+		return o.writePage()
+	}
+	return errors.New("want -out, or -from and -page")
+}
+
+func (o options) writePage() error {
+	text, err := os.ReadFile(o.from)
+	if err != nil {
+		return fmt.Errorf("read results: %w", err)
+	}
+	results, err := result.Decode(text)
+	if err != nil {
+		return err
+	}
+	if o.check {
+		return compare(o.page, page.Of(results))
+	}
+	return write(o.page, []byte(page.Of(results)))
+}
+
+func write(path string, text []byte) error {
+	if err := os.WriteFile(path, text, 0o644); err != nil { //nolint:gosec // results are for everybody to read
+		return fmt.Errorf("write: %w", err)
+	}
+	return nil
+}
+
+// compare says where a file is not the page.
+func compare(path, want string) error {
+	have, err := os.ReadFile(path) //nolint:gosec // whoever runs the command names the file
+	if err != nil {
+		return fmt.Errorf("read page: %w; run make generate", err)
+	}
+	got, wanted := strings.Split(string(have), "\n"), strings.Split(want, "\n")
+	for i := range max(len(got), len(wanted)) {
+		if g, w := line(got, i), line(wanted, i); g != w {
+			return fmt.Errorf("%s:%d is stale; run make generate\n- %s\n+ %s", path, i+1, g, w)
+		}
+	}
+	return nil
+}
+
+// line is a line of the list, or a word for none.
+func line(lines []string, i int) string {
+	if i < len(lines) {
+		return lines[i]
+	}
+	return "(end of file)"
+}

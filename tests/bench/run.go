@@ -1,0 +1,176 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"runtime/pprof"
+	"strings"
+	"time"
+
+	"tidemark/tests/bench/coldstart"
+	"tidemark/tests/bench/load"
+	"tidemark/tests/bench/result"
+)
+
+// measureAll is a whole run. It says on progress what it is at.
+func measureAll(ctx context.Context, p plan, progress io.Writer) (_ result.Results, err error) {
+	say := func(format string, args ...any) {
+		_, _ = fmt.Fprintf(progress, format+"\n", args...) // for people only
+	}
+	say("seed %d; starting a durable PostgreSQL", p.seed)
+	b, err := openBed(ctx)
+	if err != nil {
+		return result.Results{}, err
+	}
+	defer func() { err = b.close(ctx, err) }()
+	r := result.Results{Machine: machine(ctx, p)}
+	if r.Machine.PostgreSQL, err = b.version(ctx); err != nil {
+		return r, err
+	}
+	r.Inputs = inputs(p)
+	for _, c := range cells() {
+		measured, err := b.measure(ctx, p, c)
+		if err != nil {
+			return r, fmt.Errorf("%s: %w", c, err)
+		}
+		say("%s: %.0f records/s, %.2f of COPY (%d records)",
+			c, measured.Apply.Rate.Median, measured.Ratio.Median, measured.Records)
+		r.Cells = append(r.Cells, measured)
+	}
+	stages, err := b.stages(ctx)
+	if err != nil {
+		return r, err
+	}
+	for _, s := range stages {
+		measured, err := measureStage(ctx, p, s)
+		if err != nil {
+			return r, fmt.Errorf("%s, %s: %w", s.name, s.workload, err)
+		}
+		say("%s alone, %s, %d a batch: %.0f ns, %.2f allocations a record", s.name, s.workload, s.batch,
+			measured.Nanoseconds.Median, measured.Allocations.Median)
+		r.Stages = append(r.Stages, measured)
+	}
+	say("memory of processes that apply %d and %d records", p.single, 10*p.single)
+	if r.Memory, err = b.memory(ctx, p); err != nil {
+		return r, fmt.Errorf("memory: %w", err)
+	}
+	say("%d cold starts of the apply function", p.starts)
+	if err := b.reset(ctx); err != nil {
+		return r, err
+	}
+	r.Start, err = coldstart.Measure(ctx, coldstart.Options{
+		URL: b.url, TargetID: targetID, Flow: flow, Seed: p.seed, Starts: p.starts, Rounds: p.rounds,
+	})
+	if err != nil {
+		return r, fmt.Errorf("the apply function: %w", err)
+	}
+	return r, nil
+}
+
+func machine(ctx context.Context, p plan) result.Machine {
+	m := result.Machine{
+		Commit: commit(ctx), Date: time.Now().UTC().Format(time.DateOnly), Go: runtime.Version(), Pgx: "unknown",
+		Platform: runtime.GOOS + "/" + runtime.GOARCH, Cores: runtime.NumCPU(),
+		Seed: p.seed, Rounds: p.rounds, Short: p.short,
+	}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, dependency := range info.Deps {
+			if dependency.Path == "github.com/jackc/pgx/v5" {
+				m.Pgx = dependency.Version
+			}
+		}
+	}
+	return m
+}
+
+// commit is what is measured, as git names it, with a word for changes that are not in it.
+func commit(ctx context.Context) string {
+	git := exec.CommandContext(ctx,
+		"git", "-c", "safe.directory=*", "--no-optional-locks", "describe", "--always", "--dirty")
+	name, err := git.Output()
+	if err != nil {
+		return "unknown" // no repository, or no git
+	}
+	return strings.TrimSpace(string(name))
+}
+
+// inputs describes the workloads.
+func inputs(p plan) []result.Input {
+	var list []result.Input
+	for _, workload := range []load.Workload{load.Inserts, load.Mixed} {
+		keys := load.KeysFor(p.maximum)
+		source := load.New(workload, p.seed, keys)
+		var bytes int
+		room := make([]byte, 0, load.MaxRecordBytes)
+		for range p.maximum {
+			bytes += len(source.Next(room).Value)
+		}
+		rows, rowBytes := 0, 0
+		for row := range source.Rows() {
+			rows, rowBytes = rows+1, rowBytes+len(row.AppendJSON(room))
+		}
+		counts := source.Counts()
+		share := func(n int) float64 { return result.Round(float64(n) / float64(p.maximum)) }
+		in := result.Input{
+			Workload: string(workload), RowBytes: result.Round(float64(rowBytes) / float64(rows)),
+			ValueBytes: result.Round(float64(bytes) / float64(counts.Changes())),
+			Inserts:    share(counts.Inserts), Updates: share(counts.Updates),
+			Deletes: share(counts.Deletes), Tombstones: share(counts.Tombstones),
+		}
+		if workload == load.Mixed {
+			in.KeysARecord = share(keys)
+		}
+		list = append(list, in)
+	}
+	return list
+}
+
+// profile applies inserts, 10,000 a batch, for five rounds and leaves cpu.pprof and allocations.pprof in dir.
+func profile(ctx context.Context, p plan, dir string) (err error) {
+	b, err := openBed(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = b.close(ctx, err) }()
+	ours, err := openApplied(b.url, false)
+	if err != nil {
+		return err
+	}
+	defer ours.close(ctx)
+	const batch, profiled = 10_000, 5
+	in, err := load.NewInput(load.Inserts, p.seed, p.maximum/batch*batch)
+	if err != nil {
+		return err
+	}
+	runtime.MemProfileRate = 16 << 10
+	cpu, err := os.Create(filepath.Join(dir, "cpu.pprof")) //nolint:gosec // whoever runs the command names the folder
+	if err != nil {
+		return fmt.Errorf("profile: %w", err)
+	}
+	if err := pprof.StartCPUProfile(cpu); err != nil {
+		return fmt.Errorf("profile: %w", err)
+	}
+	for range profiled {
+		if _, err := b.round(ctx, ours, in, batch); err != nil {
+			return err
+		}
+	}
+	pprof.StopCPUProfile()
+	if err := cpu.Close(); err != nil {
+		return fmt.Errorf("profile: %w", err)
+	}
+	allocations, err := os.Create(filepath.Join(dir, "allocations.pprof")) //nolint:gosec // as above
+	if err != nil {
+		return fmt.Errorf("profile: %w", err)
+	}
+	if err := pprof.Lookup("allocs").WriteTo(allocations, 0); err != nil {
+		return fmt.Errorf("profile: %w", err)
+	}
+	return allocations.Close()
+}
