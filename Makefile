@@ -36,7 +36,7 @@ SOURCES := $(shell find . \( -path ./.git -o -path ./build \) -prune \
   -o -type f \( -name '*.go' -o -name '*.sql' -o -name '*.yaml' -o -name '*.py' -o -name event.json -o -name go.mod \) -print)
 DOCUMENTS := $(wildcard README.md docs shared)
 
-.PHONY: help build test bench demo mutants lint fmt generate template verify clean
+.PHONY: help build test integration bench demo mutants lint fmt generate template verify clean
 .PHONY: tools fmt-check golangci vet vuln tidy-check generate-check template-python FORCE
 
 help: ## Show this list
@@ -78,6 +78,10 @@ endef
 
 test: build/report ## Run every test with the race detector; fails on a skipped one
 	$(run_tests)
+
+integration: build/report ## Run the tests that need real Kafka brokers (Java 17)
+	go test -race -count=1 -tags integration -timeout 10m -json ./tests/integration/... ./localstack/brokers/... \
+	  | build/report lines
 
 build/test.json: $(SOURCES) | build/report
 	$(run_tests)

@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	stdlog "log"
 	"log/slog"
 	"os"
 	"time"
@@ -23,6 +24,7 @@ func main() {
 		os.Exit(1)
 	}
 	h.announce(context.Background())
+	stdlog.SetFlags(0) // the runtime prints a failed invocation as JSON, behind whatever stands in front
 	lambda.StartWithOptions(h, lambda.WithEnableSIGTERM(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 		defer cancel()

@@ -8,8 +8,6 @@ import (
 	"tidemark/shared/apply"
 	"tidemark/shared/change"
 	"tidemark/shared/config"
-	"tidemark/shared/format/debezium"
-	"tidemark/shared/format/debezium/wire"
 	"tidemark/shared/postgres/target"
 )
 
@@ -20,6 +18,10 @@ func assemble(out io.Writer) (*handler, error) {
 	if err != nil {
 		return nil, err
 	}
+	return assembleFor(&environment, out)
+}
+
+func assembleFor(environment *config.Apply, out io.Writer) (*handler, error) {
 	flow, err := config.ReadFlow(environment.FlowFile)
 	if err != nil {
 		return nil, err
@@ -32,14 +34,15 @@ func assemble(out io.Writer) (*handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	decoder, err := debezium.New(written, decoderOptions(flow))
+	own, decoder, err := decoders(written, &flow)
 	if err != nil {
 		return nil, err
 	}
 	applier, err := apply.New(written, decoder, apply.Options{
 		Flow: flow.Name, TargetID: environment.TargetID, Topics: flow.Topics,
-		MaxRows: flow.MaxTransactionRows, MaxBytes: int(flow.MaxTransactionBytes), Reserve: flow.DeadlineReserve,
-		Now: time.Now,
+		Decoders: own,
+		MaxRows:  flow.MaxTransactionRows, MaxBytes: int(flow.MaxTransactionBytes), Reserve: flow.DeadlineReserve,
+		Identity: apply.IdentityOptions(flow.Identity), Now: time.Now,
 	})
 	if err != nil {
 		return nil, err
@@ -63,21 +66,4 @@ func route(routes []config.Route) func(change.Name) change.Name {
 		}
 		return n
 	}
-}
-
-func decoderOptions(flow config.Flow) debezium.Options {
-	options := debezium.Options{
-		UnavailableValue: flow.Debezium.UnavailableValue,
-		Modes: wire.Modes{
-			Decimal: wire.DecimalMode(flow.Debezium.Decimal),
-			Binary:  wire.BinaryMode(flow.Debezium.Binary),
-		},
-	}
-	if flow.IgnoreUnknownColumns {
-		options.UnknownColumn = debezium.Ignore
-	}
-	if flow.Debezium.NullUnrepresentable {
-		options.Unrepresentable = debezium.Null
-	}
-	return options
 }

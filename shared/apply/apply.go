@@ -174,16 +174,15 @@ func (l *life) adopt(incarnation position.Incarnation) bool {
 	return l.incarnation == incarnation
 }
 
-// admit judges whether this environment may write the target that the ledger describes.
-func (a *Applier) admit(ledger Ledger) error {
-	err := a.judge(ledger)
+// abandonIfFenced drops what belongs to a life that is over, so that the next call reads anew.
+func (a *Applier) abandonIfFenced(err error) {
 	if fault.Is(err, fault.Fenced) {
 		a.life.drop()
 		a.target.Forget()
 	}
-	return err
 }
 
+// judge says whether this environment may write the target that the ledger describes.
 func (a *Applier) judge(ledger Ledger) error {
 	switch ledger.State {
 	case StateLive:

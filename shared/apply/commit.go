@@ -111,14 +111,20 @@ func (a *Applier) attempt(
 	plans, err := a.plan(ledger, pieces)
 	if err != nil || len(plans) == 0 {
 		tx.Rollback(ctx)
+		a.abandonIfFenced(err)
 		return nil, err
 	}
+	// A transaction that only skips commits too: what another wrote before may not have reached a synchronous standby yet,
+	// and calling it applied is as much a promise as writing it.
 	work := a.work(set, plans, ledger, inOrder)
 	err = tx.Commit(ctx, work)
-	if fault.Is(err, fault.UnknownOutcome) {
+	switch {
+	case fault.Is(err, fault.UnknownOutcome):
 		return nil, a.resolve(ctx, opening, plans, err)
-	}
-	if err != nil {
+	case fault.Is(err, fault.Fenced):
+		a.abandonIfFenced(err)
+		return nil, err
+	case err != nil:
 		return work.Groups, wrapWork(plans, err)
 	}
 	for i := range plans {
@@ -127,10 +133,10 @@ func (a *Applier) attempt(
 	return nil, nil
 }
 
-// plan judges every piece under the lock and takes what is already applied off the runs. It returns the plans that have
-// something to write. A piece that cannot begin stops its own run and nobody else's.
+// plan judges every piece under the lock. It returns the plans that write or skip something; a piece that can do neither
+// stops its own run and nobody else's.
 func (a *Applier) plan(ledger Ledger, pieces []piece) ([]plan, error) {
-	if err := a.admit(ledger); err != nil {
+	if err := a.judge(ledger); err != nil {
 		return nil, err
 	}
 	plans := make([]plan, 0, len(pieces))
@@ -143,25 +149,14 @@ func (a *Applier) plan(ledger Ledger, pieces []piece) ([]plan, error) {
 			return nil, fault.New(fault.Fenced, "%s: its checkpoint belongs to the life %s, the target is in %s",
 				p.run.partition(), checkpoint.Incarnation, ledger.Incarnation)
 		}
-		made, err := judge(p, checkpoint)
-		if err != nil && made.isEmpty() {
-			p.run.stop(err)
+		made := judge(p, checkpoint)
+		if made.until == 0 {
+			p.run.stop(made.stop)
+			continue
 		}
-		p.run.outcome.Skipped += made.skip
-		p.run.advance(made.skip)
-		made.until, made.skip = made.until-made.skip, 0
-		if !made.isEmpty() {
-			plans = append(plans, made)
-		}
+		plans = append(plans, made)
 	}
 	return plans, nil
-}
-
-// settle takes the plan's records off the run as applied.
-func (p *plan) settle() {
-	p.run.outcome.Applied += p.until
-	p.run.outcome.Absorbed += p.absorbed
-	p.run.advance(p.until)
 }
 
 // work is what a transaction writes for plans. A record whose identity the target has, or that came before in the same
@@ -176,17 +171,20 @@ func (a *Applier) work(
 	seen := map[string]bool{}
 	for n := range plans {
 		p := &plans[n]
-		advance := Advance{Partition: p.run.partition(), From: p.from, Next: p.rangeOf().Until}
-		for i := range p.until {
+		if !p.writes() {
+			continue
+		}
+		advance := Advance{Partition: p.run.partition(), From: p.from, Next: p.covers().Until}
+		for i := p.skip; i < p.until; i++ {
 			rec, d := &p.run.records[i], p.run.decoded[i]
-			advance.RecordTime = later(advance.RecordTime, rec.Time)
+			advance.RecordTime = later(advance.RecordTime, LedgerTime(rec.Time))
 			if d.identity != "" {
 				if ledger.Known[d.identity] || seen[d.identity] {
 					p.absorbed++
 					continue
 				}
 				seen[d.identity] = true
-				work.Identities = append(work.Identities, Identity{d.identity, p.run.partition(), rec.Offset, rec.Time})
+				work.Identities = append(work.Identities, Identity{d.identity, p.run.partition(), rec.Offset, LedgerTime(rec.Time)})
 			}
 			net.Add(set.Changes[d.from:d.until])
 		}
@@ -194,6 +192,21 @@ func (a *Applier) work(
 	}
 	work.Groups = net.Groups()
 	return work
+}
+
+// LedgerTime is a record's time as the ledger holds it. A producer may claim any time; one beyond what every timestamp type
+// holds must not stop the flow, so it stands as the nearest that fits.
+func LedgerTime(t time.Time) time.Time {
+	const firstYear, lastYear = 1, 9999
+	switch {
+	case t.IsZero():
+		return t
+	case t.Year() > lastYear:
+		return time.Date(lastYear, time.December, 31, 0, 0, 0, 0, time.UTC)
+	case t.Year() < firstYear:
+		return time.Date(firstYear, time.January, 2, 0, 0, 0, 0, time.UTC)
+	}
+	return t
 }
 
 func later(a, b time.Time) time.Time {
@@ -212,8 +225,9 @@ func (a *Applier) resolve(ctx context.Context, opening Opening, plans []plan, lo
 		return fault.New(fault.UnknownOutcome, "%w; the ledger could not be asked: %w", lost, err)
 	}
 	ledger := tx.Ledger()
-	if err := a.admit(ledger); err != nil {
+	if err := a.judge(ledger); err != nil {
 		tx.Rollback(ctx)
+		a.abandonIfFenced(err)
 		return err
 	}
 	if err := tx.Commit(ctx, Work{Flow: a.options.Flow, Incarnation: ledger.Incarnation}); err != nil {
@@ -221,10 +235,10 @@ func (a *Applier) resolve(ctx context.Context, opening Opening, plans []plan, lo
 	}
 	for i := range plans {
 		p := &plans[i]
-		if next := ledger.Checkpoints[p.run.partition()].Next; next.Before(p.rangeOf().Until) {
-			p.run.stop(fault.New(fault.Retryable, "commit %s %s: not applied, says the ledger: %w",
-				p.run.partition(), p.rangeOf(), errors.Unwrap(lost)))
-			continue
+		if next := ledger.Checkpoints[p.run.partition()].Next; next.Before(p.covers().Until) {
+			p.stop = fault.New(fault.Retryable, "commit %s %s: not applied, says the ledger: %w",
+				p.run.partition(), p.run.rangeOf(p.skip, p.until), errors.Unwrap(lost))
+			p.until, p.absorbed = p.skip, 0
 		}
 		p.settle()
 	}
@@ -233,7 +247,7 @@ func (a *Applier) resolve(ctx context.Context, opening Opening, plans []plan, lo
 
 func wrapWork(plans []plan, err error) error {
 	if len(plans) == 1 {
-		return at(plans[0].run.partition(), plans[0].rangeOf(), err)
+		return at(plans[0].run.partition(), plans[0].covers(), err)
 	}
 	return err
 }

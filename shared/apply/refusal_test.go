@@ -47,6 +47,16 @@ func TestRefusal(t *testing.T) {
 		b.MustDeliver(applytest.Want{Class: fault.Poison, Applied: 5, Next: position.Cut{p(0): 1, p(1): 4}},
 			spoiled(items(0, 0, 5), 1), spoiled(items(1, 0, 5), 4))
 	})
+	t.Run("StopsTheOneOfManySingleRecords", func(t *testing.T) {
+		t.Parallel()
+		for bad := range int32(3) {
+			b := applytest.NewBench(t, applytest.NewMemory(), apply.Options{})
+			runs, next := []record.Run{items(0, 0, 1), items(1, 0, 1), items(2, 0, 1)}, position.Cut{p(0): 1, p(1): 1, p(2): 1}
+			spoiled(runs[bad], 0)
+			next[p(bad)] = 0
+			b.MustDeliver(applytest.Want{Class: fault.Poison, Applied: 2, Next: next}, runs...)
+		}
+	})
 	t.Run("FindsTheRecordInFewTransactions", func(t *testing.T) {
 		t.Parallel()
 		m, begun := applytest.NewMemory(), 0
@@ -88,7 +98,7 @@ func TestRefusal(t *testing.T) {
 		for i := 4; i < 7; i++ {
 			run.Records[i].Value = applytest.Item("large", strings.Repeat("x", 500))
 		}
-		b := applytest.NewBench(t, m, apply.Options{MaxBytes: run.Records[0].Size() + 3*run.Records[3].Size()})
+		b := applytest.NewBench(t, m, apply.Options{MaxBytes: 3*run.Records[0].Size() + run.Records[3].Size()})
 		b.MustDeliver(applytest.Want{Applied: 3, Next: position.Cut{p(0): 3}}, items(0, 0, 3))
 		m.Fail(applytest.Faults{Commit: func(work apply.Work) error {
 			for _, a := range work.Advances {

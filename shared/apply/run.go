@@ -51,16 +51,24 @@ func (r *run) advance(n int) {
 func (a *Applier) decode(ctx context.Context, runs []*run) change.Set {
 	var set change.Set
 	fresh := false // the catalog was asked again in this call
+	var away error // the catalog cannot be asked now: nor would it be for the records behind
 	for _, r := range runs {
 		r.decoded = make([]decoded, len(r.records))
 		decoder := a.decoderOf(r.partition().Topic)
 		for i := range r.records {
+			if away != nil {
+				r.decoded[i].err = away
+				continue
+			}
 			d := a.decodeOne(ctx, decoder, &r.records[i], &set)
 			if fault.Is(d.err, fault.Misconfigured) && !fresh {
 				// The table or column may have been made since the catalog was read.
 				fresh = true
 				a.target.Forget()
 				d = a.decodeOne(ctx, decoder, &r.records[i], &set)
+			}
+			if fault.Is(d.err, fault.Retryable) {
+				away = d.err
 			}
 			if d.err != nil {
 				d.err = at(r.partition(), r.rangeOf(i, i+1), d.err)
@@ -142,40 +150,58 @@ func stopAll(pieces []piece, err error) {
 }
 
 // plan is what a transaction will do with a piece, judged under the lock: records[:skip] are in the target, records
-// [skip:until] follow the checkpoint without a hole.
+// [skip:until] follow the checkpoint without a hole, and stop says why what comes next cannot follow.
 type plan struct {
 	piece
 	skip, until int
-	absorbed    int             // of these, records whose identity the target had before
+	absorbed    int             // of records[skip:until], those whose identity the target had before
 	from        position.Offset // where the checkpoint stands
+	stop        error           // nil when nothing else is in the way, or when it comes up again by itself
 }
 
-func (p plan) rangeOf() position.Range { return p.run.rangeOf(p.skip, p.until) }
+// covers is the span of the records that the plan takes off its run.
+func (p *plan) covers() position.Range { return p.run.rangeOf(0, p.until) }
 
-func (p plan) isEmpty() bool { return p.skip == p.until }
+// writes says whether the plan has something to write.
+func (p *plan) writes() bool { return p.skip < p.until }
+
+// settle takes the plan's records off the run as being in the target.
+func (p *plan) settle() {
+	p.run.outcome.Skipped += p.skip
+	p.run.outcome.Applied += p.until - p.skip
+	p.run.outcome.Absorbed += p.absorbed
+	p.run.advance(p.until)
+	if p.stop != nil {
+		p.run.stop(p.stop)
+	}
+}
 
 // judge compares a piece with the checkpoint. Nothing above a hole is applied before the hole is resolved (A1), and
 // what lies below the checkpoint counts as applied only if it is not newer than what was applied (A2): a topic that was
 // made anew starts below the old checkpoint and must not be taken for old news.
-func judge(p piece, checkpoint Checkpoint) (plan, error) {
+//
+// What stops a plan that has something to write is left out: the next transaction meets it again.
+func judge(p piece, checkpoint Checkpoint) plan {
 	made := plan{piece: p, from: checkpoint.Next}
 	records := p.run.records[:p.n]
 	for made.skip < len(records) && records[made.skip].Offset.Before(checkpoint.Next) {
 		rec := &records[made.skip]
-		if rec.Time.After(checkpoint.RecordTime) {
-			return plan{}, errUnprovenSkip(p.run, rec, checkpoint)
+		if LedgerTime(rec.Time).After(checkpoint.RecordTime) {
+			return plan{piece: p, stop: errUnprovenSkip(p.run, rec, checkpoint)}
 		}
 		made.skip++
 	}
-	made.until = made.skip
 	expected := checkpoint.Next
-	for ; made.until < len(records); made.until++ {
+	for made.until = made.skip; made.until < len(records); made.until++ {
 		if err := follows(p.run, made.until, expected); err != nil {
-			return made, err
+			if !made.writes() {
+				made.stop = err
+			}
+			return made
 		}
 		expected = expected.Next()
 	}
-	return made, nil
+	return made
 }
 
 // follows says why the i-th record of the run cannot be applied at expected; nil when it can.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,7 +16,10 @@ import (
 	"tidemark/shared/config"
 )
 
-const leastFlow = "flow: shop\nformat: debezium\ntopics: [dbn.shop.orders]\n"
+const (
+	leastFlow  = "flow: shop\nformat: debezium\ntopics: [dbn.shop.orders]\nlog: dense\n"
+	leastPlain = "flow: shop\nformat: plain\ntopics: [web.orders]\nlog: dense\n"
+)
 
 // flowWith is the least flow file with one key set to a value as it would be written.
 func flowWith(key, value string) string {
@@ -25,6 +29,17 @@ func flowWith(key, value string) string {
 		ends := map[string]string{"from": "a.b", "to": "c.d"}
 		ends[below] = value
 		return leastFlow + fmt.Sprintf("routes: [{from: %s, to: %s}]\n", ends["from"], ends["to"])
+	case key == "identity.horizon":
+		return leastFlow + "identity: {header: id, horizon: " + value + "}\n"
+	case section == "plain":
+		inner, last, deeper := strings.Cut(below, ".")
+		switch {
+		case deeper:
+			value = "{" + inner + ": {" + last + ": " + value + "}}"
+		case nested:
+			value = "{" + below + ": " + value + "}"
+		}
+		return leastPlain + "plain: " + value + "\n"
 	case nested:
 		return leastFlow + section + ": {" + below + ": " + value + "}\n"
 	}
@@ -37,24 +52,26 @@ func flowWith(key, value string) string {
 	return strings.Join(lines, "") + key + ": " + value + "\n"
 }
 
+// closed is the limits of a choice.
+func closed(key, later string, takes ...string) limit {
+	refuses := map[string]string{
+		"other": "is not an allowed value; want " + takes[0], "Halt": "is not an allowed value", "true": "in quotes",
+		"1": "in quotes", "[halt]": "is a list", "{a: b}": "is a map", "": "is missing behind the colon",
+	}
+	if later != "" {
+		refuses[later] = "is not offered by this release: "
+	}
+	return limit{key, takes, refuses}
+}
+
 func flowLimits() []limit {
 	long := strings.Repeat("a", 63)
-	closed := func(key, later string, takes ...string) limit {
-		refuses := map[string]string{
-			"other": "is not an allowed value; want " + takes[0], "Halt": "is not an allowed value", "true": "in quotes",
-			"1": "in quotes", "[halt]": "is a list", "{a: b}": "is a map", "": "is missing behind the colon",
-		}
-		if later != "" {
-			refuses[later] = "is not offered by this release: "
-		}
-		return limit{key, takes, refuses}
-	}
 	return []limit{
 		{"flow", []string{"a", `"0"`, "a.b_c-d", long, "'a'"}, map[string]string{
 			long + "a": "is not a flow name", "A": "is not a flow name", "-a": "is not a flow name", `""`: "is not a flow name",
 			"1": "in quotes", "1.5": "in quotes", "true": "in quotes", "null": "in quotes", "[a]": "is a list",
 		}},
-		closed("format", "", "debezium"),
+		closed("format", "", "debezium", "plain"),
 		{
 			"topics",
 			[]string{"[a]", topicList(1000), "[" + strings.Repeat("a", 249) + "]", "\n  - a\n  - B.c_d-0\n"},
@@ -90,6 +107,18 @@ func flowLimits() []limit {
 			"99ms": "is below the range", "61s": "is above the range", "2": "is not a duration", "1.5": "is not a duration",
 			"later": "is not a duration", "true": "in quotes",
 		}},
+		{"identity", []string{"{header: id}"}, map[string]string{
+			"[]": "is a list", "x": "is text", "": "is missing behind the colon",
+			"{}": "identity names no header, so it would do nothing", "{horizon: 2h}": "names no header",
+			"{head: id}": "did you mean identity.header?",
+		}},
+		{"identity.header", []string{"a", strings.Repeat("a", 255), "'event id'"}, map[string]string{
+			`""`: "has 0 bytes", strings.Repeat("a", 256): "has 256 bytes", "1": "in quotes",
+		}},
+		{"identity.horizon", []string{"1h", "60m", "168h", "8760h"}, map[string]string{
+			"59m59s": "is below the range; want a duration from 1h to 8760h", "8760h1s": "is above the range",
+			"7d": "is not a duration", "168": "is not a duration",
+		}},
 		{"routes", []string{"[]", "[{from: a.b, to: c.d}, {from: c.d, to: a.b}]", routeList(1000)}, map[string]string{
 			routeList(1001): "has 1001 items", "{from: a.b, to: c.d}": "is a map", "[a.b]": "routes[0]",
 			"[{from: a.b}]":                                   "routes[0].to is not set",
@@ -109,18 +138,10 @@ func flowLimits() []limit {
 			"a." + long + "a": "is not a table name",
 		}},
 		{"debezium", []string{"{}", "{decimal: string}"}, map[string]string{
-			"[]": "is a list", "x": "is text", "": "is missing behind the colon",
+			"{decimal: other, tme: connect}": "did you mean debezium.time?",
+			"[]":                             "is a list", "x": "is text", "": "is missing behind the colon",
 			"{binry: hex}":               "did you mean debezium.binary?",
 			"{binary: hex, binary: hex}": "debezium.binary is set twice",
-		}},
-		{"debezium.unavailable_value", []string{"a", strings.Repeat("a", 255), `"a b"`}, map[string]string{
-			`""`: "has 0 bytes", strings.Repeat("a", 256): "has 256 bytes", "1": "in quotes",
-		}},
-		closed("debezium.decimal", "", "precise", "string", "double"),
-		closed("debezium.binary", "", "base64", "hex"),
-		{"debezium.unrepresentable", []string{"halt", "null", `"null"`}, map[string]string{
-			"": "is missing", "~": "is not an allowed value", "ignore": "is not an allowed value",
-			"Null": "is not an allowed value",
 		}},
 	}
 }
@@ -145,8 +166,9 @@ func TestParseFlow(t *testing.T) {
 	t.Parallel()
 	t.Run("KeepsLimits", func(t *testing.T) {
 		t.Parallel()
-		covered(t, flowLimits(), config.FlowSettings())
-		for _, l := range flowLimits() {
+		limits := slices.Concat(flowLimits(), debeziumLimits(), plainLimits())
+		covered(t, limits, slices.Concat(config.FlowSettings(), config.PlainSettings()))
+		for _, l := range limits {
 			for _, value := range l.takes {
 				if _, err := config.ParseFlow("flow.yaml", []byte(flowWith(l.setting, value))); err != nil {
 					t.Errorf("%s: %.80s: %v", l.setting, value, err)
@@ -177,6 +199,7 @@ func TestParseFlow(t *testing.T) {
 		got, err := config.ParseFlow("flow.yaml", []byte(leastFlow+`
 on_unknown_table: ignore
 on_unknown_column: ignore
+identity: {header: event-id, horizon: 24h}
 max_transaction_rows: 7
 max_transaction_bytes: 2KiB
 deadline_reserve: 1.5s
@@ -188,7 +211,9 @@ debezium:
   unavailable_value: "n/a"
   decimal: double
   binary: hex
+  time: connect
   unrepresentable: null
+  table: shop.orders
 `))
 		if err != nil {
 			t.Fatal(err)
@@ -201,8 +226,10 @@ debezium:
 			{From: change.Name{Schema: "shop", Table: "Order Lines"}, To: change.Name{Schema: "public", Table: "lines.v2"}},
 		}
 		want.Debezium = config.Debezium{
-			UnavailableValue: "n/a", Decimal: config.DecimalDouble, Binary: config.BinaryHex, NullUnrepresentable: true,
+			UnavailableValue: "n/a", Decimal: "double", Binary: "hex", Time: "connect", NullUnrepresentable: true,
+			Table: change.Name{Schema: "shop", Table: "orders"},
 		}
+		want.Identity = config.Identity{Header: "event-id", Horizon: 24 * time.Hour}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
 		}
@@ -226,6 +253,8 @@ debezium:
 		want.Routes = []config.Route{
 			{From: change.Name{Schema: "shop", Table: "orders"}, To: change.Name{Schema: "public", Table: "orders"}},
 		}
+		want.Identity.Header = "event-id"
+		want.Debezium.Table = change.Name{Schema: "shop", Table: "orders"}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
 		}
@@ -238,8 +267,9 @@ func defaultFlow() config.Flow {
 		Log: "dense", Producers: "plain", Gaps: "refuse", OnPoison: "halt",
 		MaxTransactionRows: 10_000, MaxTransactionBytes: 32 << 20, DeadlineReserve: 2 * time.Second,
 		Debezium: config.Debezium{
-			UnavailableValue: "__debezium_unavailable_value", Decimal: config.DecimalPrecise, Binary: config.BinaryBase64,
+			UnavailableValue: "__debezium_unavailable_value", Decimal: "precise", Binary: "base64", Time: "adaptive",
 		},
+		Identity: config.Identity{Horizon: 168 * time.Hour}, Plain: defaultPlain(),
 	}
 }
 

@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"slices"
 	"testing"
 	"unicode/utf8"
 
@@ -12,7 +13,8 @@ import (
 // with an error that an operator can act on.
 func FuzzParseFlow(f *testing.F) {
 	f.Add([]byte(leastFlow))
-	for _, l := range flowLimits() {
+	f.Add([]byte(leastPlain))
+	for _, l := range slices.Concat(flowLimits(), debeziumLimits(), plainLimits()) {
 		for _, value := range l.takes {
 			if len(value) < 100 {
 				f.Add([]byte(flowWith(l.setting, value)))
@@ -40,8 +42,11 @@ func FuzzParseFlow(f *testing.F) {
 		ranges := flow.MaxTransactionRows >= 1 && flow.MaxTransactionRows <= 1_000_000 &&
 			flow.MaxTransactionBytes >= 1<<10 && flow.MaxTransactionBytes <= 1<<30 &&
 			len(flow.Topics) >= 1 && len(flow.Topics) <= 1000 && len(flow.Routes) <= 1000
-		words := flow.Name != "" && flow.Format == config.FormatDebezium && flow.Log == "dense" &&
+		words := flow.Name != "" && (flow.Format == config.FormatDebezium || flow.Format == config.FormatPlain) && flow.Log == "dense" &&
 			flow.Producers == "plain" && flow.Gaps == "refuse" && flow.OnPoison == "halt"
+		for topic, table := range flow.Plain.Tables {
+			ranges = ranges && slices.Contains(flow.Topics, topic) && table.Validate() == nil
+		}
 		if !ranges || !words {
 			t.Errorf("a flow beyond its limits: %+v", flow)
 		}

@@ -13,7 +13,9 @@ import (
 )
 
 // flowKeys is the table of the flow file's keys.
-func flowKeys() []setting.Field[Flow] {
+func flowKeys() []setting.Field[Flow] { return append(commonKeys(), plainSection()) }
+
+func commonKeys() []setting.Field[Flow] {
 	return slices.Concat(streamKeys(), policyKeys(), limitKeys(), sectionKeys())
 }
 
@@ -26,17 +28,17 @@ func streamKeys() []setting.Field[Flow] {
 		}, flowName(), func(f *Flow) *string { return &f.Name }),
 		setting.Scalar(setting.Setting{
 			Name: "format", Required: true, Example: "debezium",
-			Meaning: "How the records of the topics are written.",
-		}, setting.Choice(setting.Option[Format]{Name: "debezium", Value: FormatDebezium}),
-			func(f *Flow) *Format { return &f.Format }),
+			Meaning: "How the records of the topics are written. plain is a JSON object for each row, of any application; " +
+				"the section plain, whose keys stand in docs/formats.md, then takes the place of debezium.",
+		}, words(FormatDebezium, FormatPlain), func(f *Flow) *Format { return &f.Format }),
 		setting.List(setting.Setting{
 			Name: "topics", Required: true, Example: "[dbn.shop.orders]",
 			Meaning: "Kafka topics of the flow, each once.",
 		}, setting.Texts(1, 1000, topicName()), func(f *Flow) *[]string { return &f.Topics }),
 		setting.Scalar(setting.Setting{
-			Name: "log", Default: "dense",
-			Meaning: "What a hole between offsets means. In a dense log there are none, so each is a gap: " +
-				"topics without compaction and transactions.",
+			Name: "log", Required: true, Example: "dense",
+			Meaning: "What a hole between offsets means. In a dense log there are none, so each is a gap. Only whoever knows " +
+				"the topics can say so: they have no compaction and no transactional producers.",
 		}, setting.Choice(
 			setting.Option[string]{Name: "dense", Value: "dense"},
 			setting.Option[string]{Name: "brokers", Unoffered: "it does not ask the brokers about holes and needs log: dense"},
@@ -100,62 +102,47 @@ func limitKeys() []setting.Field[Flow] {
 // sectionKeys hold further keys.
 func sectionKeys() []setting.Field[Flow] {
 	return []setting.Field[Flow]{
+		identitySection(),
 		setting.List(setting.Setting{
 			Name: "routes", Example: "[{from: shop.orders, to: public.orders}]",
 			Meaning: "Tables whose changes go to a table of another name. All others keep schema and name.",
 		}, setting.Maps(1000, routeKeys(), Route.ends), func(f *Flow) *[]Route { return &f.Routes }),
-		setting.Section(setting.Setting{
-			Name: "debezium", Meaning: "How the Debezium connector is configured, as far as its records do not say it.",
-		}, debeziumKeys(), func(f *Flow) *Debezium { return &f.Debezium }),
+		debeziumSection(),
 	}
 }
 
+func identitySection() setting.Field[Flow] {
+	return setting.Section(setting.Setting{
+		Name: "identity",
+		Meaning: "For producers that are not idempotent, which may put one event on the log twice, under two offsets: " +
+			"a name of its own tells that it is one, and it is applied once.",
+	}, []setting.Field[Identity]{
+		setting.Scalar(setting.Setting{
+			Name: "header", Example: "event-id",
+			Meaning: "Header with the event's name. A record without it halts. Without this key the flow has no identities.",
+		}, text(), func(i *Identity) *string { return &i.Header }),
+		setting.Scalar(setting.Setting{
+			Name: "horizon", Default: "168h",
+			Meaning: "How long identities are remembered. An older record cannot be judged any more and halts.",
+		}, setting.Duration(time.Hour, 8760*time.Hour), func(i *Identity) *time.Duration { return &i.Horizon }),
+	}, func(f *Flow) *Identity { return &f.Identity }).Where(func(f Flow) error {
+		if f.Identity.Header == "" {
+			return errors.New("names no header, so it would do nothing; add identity.header or remove the section")
+		}
+		return nil
+	})
+}
+
 func routeKeys() []setting.Field[Route] {
-	takes := "SCHEMA.TABLE, without quotes, each part 1 to 63 bytes"
-	table := setting.Checked(takes, "is not a table name", change.ParseName)
 	return []setting.Field[Route]{
 		setting.Scalar(setting.Setting{
 			Name: "from", Required: true, Example: "shop.orders",
 			Meaning: "Table as the source names it. No other route may name it.",
-		}, table, func(r *Route) *change.Name { return &r.From }),
+		}, tableName(), func(r *Route) *change.Name { return &r.From }),
 		setting.Scalar(setting.Setting{
 			Name: "to", Required: true, Example: "public.orders",
 			Meaning: "Table of the target. No other route may name it: rows of two tables would overwrite each other.",
-		}, table, func(r *Route) *change.Name { return &r.To }),
-	}
-}
-
-func debeziumKeys() []setting.Field[Debezium] {
-	return []setting.Field[Debezium]{
-		setting.Scalar(setting.Setting{
-			Name: "unavailable_value", Default: "__debezium_unavailable_value",
-			Meaning: "The connector's unavailable.value.placeholder.",
-		}, setting.Text("1 to 255 bytes of text", func(given string) (string, error) {
-			if len(given) == 0 || len(given) > 255 {
-				return "", fmt.Errorf("has %d bytes", len(given))
-			}
-			return given, nil
-		}), func(d *Debezium) *string { return &d.UnavailableValue }),
-		setting.Scalar(setting.Setting{
-			Name: "decimal", Default: "precise", Meaning: "The connector's decimal.handling.mode.",
-		}, setting.Choice(
-			setting.Option[Decimal]{Name: "precise", Value: DecimalPrecise},
-			setting.Option[Decimal]{Name: "string", Value: DecimalString},
-			setting.Option[Decimal]{Name: "double", Value: DecimalDouble},
-		), func(d *Debezium) *Decimal { return &d.Decimal }),
-		setting.Scalar(setting.Setting{
-			Name: "binary", Default: "base64", Meaning: "The connector's binary.handling.mode.",
-		}, setting.Choice(
-			setting.Option[Binary]{Name: "base64", Value: BinaryBase64},
-			setting.Option[Binary]{Name: "hex", Value: BinaryHex},
-		), func(d *Debezium) *Binary { return &d.Binary }),
-		setting.Scalar(setting.Setting{
-			Name: "unrepresentable", Default: "halt",
-			Meaning: "What happens at a value that the target's type cannot hold. null writes NULL in its place.",
-		}, setting.Choice(
-			setting.Option[bool]{Name: "halt", Value: false},
-			setting.Option[bool]{Name: "null", Value: true},
-		), func(d *Debezium) *bool { return &d.NullUnrepresentable }),
+		}, tableName(), func(r *Route) *change.Name { return &r.To }),
 	}
 }
 
@@ -164,6 +151,25 @@ func ignorable() setting.Rule[bool] {
 		setting.Option[bool]{Name: "halt", Value: false},
 		setting.Option[bool]{Name: "ignore", Value: true},
 	)
+}
+
+// words is a choice of words that mean themselves.
+func words[W ~string](names ...W) setting.Rule[W] {
+	options := make([]setting.Option[W], len(names))
+	for i, name := range names {
+		options[i] = setting.Option[W]{Name: string(name), Value: name}
+	}
+	return setting.Choice(options...)
+}
+
+// text is any text that is no longer than a name may be.
+func text() setting.Rule[string] {
+	return setting.Text("1 to 255 bytes of text", func(given string) (string, error) {
+		if given == "" || len(given) > 255 {
+			return "", fmt.Errorf("has %d bytes", len(given))
+		}
+		return given, nil
+	})
 }
 
 func flowName() setting.Rule[string] {
@@ -182,6 +188,11 @@ func topicName() setting.Rule[string] {
 	return setting.Checked(takes, "is not a topic name", func(given string) (string, error) {
 		return given, position.Partition{Topic: given}.Validate()
 	})
+}
+
+func tableName() setting.Rule[change.Name] {
+	takes := "SCHEMA.TABLE, without quotes, each part 1 to 63 bytes"
+	return setting.Checked(takes, "is not a table name", change.ParseName)
 }
 
 // ends names both tables of a route, which no other route may name.

@@ -12,24 +12,25 @@ import (
 func TestParseFlowIsStrict(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ file, says string }{
-		"UnknownKey": {leastFlow + "topic: a\n", `f:4:1: "topic" is unknown; did you mean topics?`},
+		"UnknownKey": {leastFlow + "topic: a\n", `f:5:1: "topic" is unknown; did you mean topics?`},
 		"UnknownKeyInSection": {
 			leastFlow + "debezium:\n  binry: hex\n",
-			`f:5:3: "debezium.binry" is unknown; did you mean debezium.binary?`,
+			`f:6:3: "debezium.binry" is unknown; did you mean debezium.binary?`,
 		},
-		"DuplicateKey": {leastFlow + "'flow': b\n", "f:4:1: flow is set twice, before in line 1; remove one"},
-		"WrongType":    {"flow: [a]\nformat: debezium\ntopics: [a]\n", "f:1:7: flow: the value is a list"},
+		"DuplicateKey": {leastFlow + "'flow': b\n", "f:5:1: flow is set twice, before in line 1; remove one"},
+		"WrongType":    {"flow: [a]\nformat: debezium\ntopics: [a]\nlog: dense\n", "f:1:7: flow: the value is a list"},
 		"MissingKeys":  {"log: dense\n", "f:1:1: flow is not set; want 1 to 63 characters"},
+		"NoSilentLog":  {strings.TrimSuffix(leastFlow, "log: dense\n"), "f:1:1: log is not set; want dense"},
 		"TabForIndentation": {
 			leastFlow + "debezium:\n\tbinary: hex\n",
-			"f:5:1: a line is indented with a tab: YAML wants spaces",
+			"f:6:1: a line is indented with a tab: YAML wants spaces",
 		},
-		"TabAfterSpaces":   {leastFlow + "debezium:\n  \tbinary: hex\n", "f:5:3: a line is indented with a tab"},
+		"TabAfterSpaces":   {leastFlow + "debezium:\n  \tbinary: hex\n", "f:6:3: a line is indented with a tab"},
 		"Empty":            {"", "f: is empty"},
 		"OnlyComments":     {"# nothing\n\n", "f: is empty"},
 		"OnlyAHeader":      {"---\n", "f: is empty"},
-		"TwoDocuments":     {leastFlow + "---\n" + leastFlow, "f:4:1: holds several documents"},
-		"TrailingDocument": {leastFlow + "---\n", "f:4:1: holds several documents"},
+		"TwoDocuments":     {leastFlow + "---\n" + leastFlow, "f:5:1: holds several documents"},
+		"TrailingDocument": {leastFlow + "---\n", "f:5:1: holds several documents"},
 		"AList":            {"- flow: a\n", "f:1:1: is a list: this file is a map"},
 		"AWord":            {"flow\n", "f:1:1: is text"},
 		"ANumber":          {"1\n", "f:1:1: is a whole number"},
@@ -44,7 +45,7 @@ func TestParseFlowIsStrict(t *testing.T) {
 		"ControlCharacter": {"flow: a\x00\n", "f:1:8: holds the control character U+0000"},
 		"Escape":           {"flow: \x1b[31m\n", "f:1:7: holds the control character U+001B"},
 		"NotUTF8":          {"flow: \"ü\xff\"\n", "f:1:9: is not text in UTF-8"},
-		"NumberAsKey":      {leastFlow + "1: a\n", `f:4:1: "1" is unknown`},
+		"NumberAsKey":      {leastFlow + "1: a\n", `f:5:1: "1" is unknown`},
 		"LongKey":          {leastFlow + strings.Repeat("k", 200) + ": a\n", "… (200 bytes) is unknown"},
 	} {
 		t.Run("Refuses"+name, func(t *testing.T) {
@@ -57,7 +58,7 @@ func TestParseFlowIsStrict(t *testing.T) {
 		"ByteOrderMark": "\ufeff" + leastFlow, "WindowsLines": strings.ReplaceAll(leastFlow, "\n", "\r\n"),
 		"OneDocument": "---\n" + leastFlow + "...\n", "Comments": "# a\n" + strings.ReplaceAll(leastFlow, "\n", " # b\n"),
 		"NoLastNewline": strings.TrimSpace(leastFlow), "BlankLines": "\n \t\n" + leastFlow,
-		"JSON": `{"flow": "shop", "format": "debezium", "topics": ["dbn.shop.orders"]}`,
+		"JSON": `{"flow": "shop", "format": "debezium", "topics": ["dbn.shop.orders"], "log": "dense"}`,
 	} {
 		t.Run("Takes"+name, func(t *testing.T) {
 			t.Parallel()
@@ -69,7 +70,7 @@ func TestParseFlowIsStrict(t *testing.T) {
 	t.Run("ReportsEverythingAtOnce", func(t *testing.T) {
 		t.Parallel()
 		_, err := config.ParseFlow("f", []byte("flow: A\nformat: avro\nlog: brokers\nbogus: 1\n"))
-		refused(t, err, `f:1:7: flow: "A" is not`, `f:2:9: format: "avro" is not an allowed value; want debezium`,
+		refused(t, err, `f:1:7: flow: "A" is not`, `f:2:9: format: "avro" is not an allowed value; want debezium or plain`,
 			`f:3:6: log: "brokers" is not offered`, "needs log: dense", "f:4:1: ", "f:1:1: topics is not set")
 	})
 	t.Run("SpellsOutTwentyProblems", func(t *testing.T) {
@@ -79,7 +80,7 @@ func TestParseFlowIsStrict(t *testing.T) {
 			fmt.Fprintf(&b, "key%d: 1\n", i)
 		}
 		_, err := config.ParseFlow("f", []byte(b.String()))
-		refused(t, err, `"key19" is unknown`, "; and 2983 more")
+		refused(t, err, `"key19" is unknown`, "; and 2984 more")
 		if strings.Contains(err.Error(), "key20") || len(err.Error()) > 4096 {
 			t.Errorf("the message is too long: %d bytes", len(err.Error()))
 		}

@@ -184,7 +184,7 @@ func copied(t *testing.T) string {
 func flowFile(t *testing.T, name, topics string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "flow.yaml")
-	if err := os.WriteFile(path, []byte("flow: "+name+"\nformat: debezium\ntopics: "+topics+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte("flow: "+name+"\nformat: debezium\nlog: dense\ntopics: "+topics+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return path

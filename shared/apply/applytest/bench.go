@@ -118,9 +118,11 @@ func (b *Bench) begin(partitions ...position.Partition) apply.Transaction {
 // Work is what applies run from a checkpoint at its first offset.
 func (b *Bench) Work(incarnation position.Incarnation, run record.Run) apply.Work {
 	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.t.Context(), patience)
+	defer cancel()
 	var set change.Set
 	for i := range run.Records {
-		if err := (Decoder{b.Subject}).Decode(b.t.Context(), &run.Records[i], &set); err != nil {
+		if err := (Decoder{b.Subject}).Decode(ctx, &run.Records[i], &set); err != nil {
 			b.t.Fatalf("decode: %v", err)
 		}
 	}

@@ -137,6 +137,22 @@ func Lift[T, S any](fields []Field[S], at func(*T) *S) []Field[T] {
 	return lifted
 }
 
+// Where is the field with a further condition on what was read so far, which is asked where the setting is written. The
+// error completes the sentence "NAME …" and holds no value of a secret. What was refused is its zero value by then.
+func (f Field[T]) Where(holds func(T) error) Field[T] {
+	set := f.set
+	f.set = func(into *T, given node, r *report) {
+		set(into, given, r)
+		if given.shape == absent {
+			return
+		}
+		if err := holds(*into); err != nil {
+			r.add(given.at, "%s %w", r.path+f.Name, err)
+		}
+	}
+	return f
+}
+
 // wrong says that a node has another shape than its setting.
 func (n node) wrong() error {
 	if n.shape == nothing {

@@ -93,3 +93,39 @@ func (holds Items[V]) readAll(given node, s Setting, r *report) []V {
 	}
 	return values
 }
+
+// Pairs is a map from words that are not settings, each once, to values: at most max of them.
+func Pairs[T, V any](s Setting, maximum int, key Rule[string], value Rule[V], at func(*T) *map[string]V) Field[T] {
+	s.Takes = fmt.Sprintf("a map of 0 to %d pairs, from %s, to %s", maximum, key.takes, value.takes)
+	return Field[T]{Setting: s, set: func(into *T, given node, r *report) {
+		switch {
+		case given.shape == absent:
+			return
+		case given.shape != mapped:
+			r.refuse(s, given, given.wrong())
+			return
+		case len(given.entries) > maximum:
+			r.refuse(s, given, fmt.Errorf("has %d pairs", len(given.entries)))
+			return
+		}
+		values := make(map[string]V, len(given.entries))
+		lines := make(map[string]int, len(given.entries))
+		for _, e := range given.entries {
+			word, err := key.read(e.key)
+			if err != nil {
+				r.refuse(Setting{Name: s.Name, Takes: key.takes}, e.key, err)
+				continue
+			}
+			of := Setting{Name: s.Name + "." + clip(word), Takes: value.takes}
+			if line, twice := lines[word]; twice {
+				r.add(e.key.at, "%s is set twice, before in line %d; remove one", r.path+of.Name, line)
+				continue
+			}
+			lines[word] = e.key.at.line
+			if values[word], err = value.read(e.value); err != nil {
+				r.refuse(of, e.value, err)
+			}
+		}
+		*at(into) = values
+	}}
+}

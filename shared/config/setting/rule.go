@@ -131,7 +131,10 @@ func Duration(from, to time.Duration) Rule[time.Duration] {
 
 // brief is a duration without parts that are zero.
 func brief(d time.Duration) string {
-	if d%time.Second == 0 {
+	switch {
+	case d%time.Hour == 0:
+		return strconv.FormatInt(int64(d/time.Hour), 10) + "h"
+	case d%time.Second == 0:
 		return strconv.FormatInt(int64(d/time.Second), 10) + "s"
 	}
 	return d.String()

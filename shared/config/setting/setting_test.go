@@ -1,6 +1,7 @@
 package setting_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -24,6 +25,31 @@ type oven struct {
 }
 
 type light struct{ Colour string }
+
+// tuned is an oven whose map is a map of the baker's own words, and whose fan has a condition.
+type tuned struct {
+	Fan     bool
+	Recipes map[string]int
+}
+
+func tunedFields() []setting.Field[tuned] {
+	word := setting.Text("a word", func(given string) (string, error) {
+		if strings.Contains(given, " ") {
+			return "", errors.New("is no word")
+		}
+		return given, nil
+	})
+	return []setting.Field[tuned]{
+		setting.Scalar(setting.Setting{Name: "FAN", Default: "false"}, setting.Switch(), func(t *tuned) *bool { return &t.Fan }),
+		setting.Pairs(setting.Setting{Name: "RECIPES"}, 2, word, setting.Number(50, 250),
+			func(t *tuned) *map[string]int { return &t.Recipes }).Where(func(t tuned) error {
+			if t.Fan {
+				return errors.New("are for an oven without a fan")
+			}
+			return nil
+		}),
+	}
+}
 
 func ovenFields() []setting.Field[oven] {
 	anything := setting.Text("any text", func(given string) (string, error) { return given, nil })
@@ -95,6 +121,38 @@ func TestReadYAML(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestPairs(t *testing.T) {
+	t.Parallel()
+	read := func(file string) (tuned, error) {
+		return setting.ReadYAML(tunedFields(), "oven", []byte(file), "turn it off")
+	}
+	for file, want := range map[string]tuned{
+		"FAN: true":                           {Fan: true},
+		"RECIPES: {}":                         {Recipes: map[string]int{}},
+		"RECIPES: {bread: 250, 1: 50}":        {Recipes: map[string]int{"bread": 250, "1": 50}},
+		"RECIPES:\n  bread: 250\n  'a': 50\n": {Recipes: map[string]int{"bread": 250, "a": 50}},
+	} {
+		got, err := read(file)
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("%q: %v %s", file, err, diff)
+		}
+	}
+	for file, want := range map[string]string{
+		"FAN: true\nRECIPES: {}": "oven:2:10: RECIPES are for an oven without a fan",
+		"RECIPES: {bread: 10, a b: 60}": `oven:1:18: RECIPES."bread": "10" is below the range; want a whole number from 50 to 250; ` +
+			`oven:1:22: RECIPES: "a b" is no word; want a word`,
+		"RECIPES: {a: 60, a: 60}": `oven:1:18: RECIPES."a" is set twice, before in line 1; remove one`,
+		"RECIPES: [a]": "oven:1:10: RECIPES: the value is a list; want a map of 0 to 2 pairs, from a word, " +
+			"to a whole number from 50 to 250",
+		"RECIPES: {a: 60, b: 60, c: 60}": "oven:1:11: RECIPES: the value has 3 pairs; want a map of 0 to 2 pairs, from a word, " +
+			"to a whole number from 50 to 250",
+	} {
+		if got, err := read(file); err == nil || err.Error() != want || got.Recipes != nil {
+			t.Errorf("%q:\n got %v\nwant %s", file, err, want)
+		}
+	}
 }
 
 func TestReadVariables(t *testing.T) {

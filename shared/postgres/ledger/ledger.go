@@ -198,21 +198,12 @@ func (l Ledger) Advance(work apply.Work) postgres.Statement {
 	}
 }
 
-// timeElement prints a record's time. A producer may claim any time; one outside of what a timestamptz holds must not
-// stop the flow, so it stands as the nearest year that fits.
 func timeElement(t time.Time) string {
-	switch {
-	case t.IsZero():
+	if t.IsZero() {
 		return "NULL"
-	case t.Year() > lastYear:
-		return `"` + strconv.Itoa(lastYear) + `-12-31 00:00:00+00"`
-	case t.Year() < 1:
-		return `"0001-01-01 00:00:00+00"`
 	}
 	return `"` + t.UTC().Format("2006-01-02 15:04:05.999999") + `+00"`
 }
-
-const lastYear = 9999
 
 func topicArray(partitions []position.Partition) []byte {
 	topics := make([]string, len(partitions))

@@ -39,6 +39,9 @@ type Life struct {
 // id it changes nothing, and made is false.
 // Errors: fault.Misconfigured when the target has another id, fault.Fenced when it is in another state.
 func (o *Operator) Init(ctx context.Context, id position.TargetID) (life Life, made bool, err error) {
+	if err := id.Validate(); err != nil {
+		return life, false, fault.New(fault.Misconfigured, "init: %w", err).WithHint("correct TIDEMARK_TARGET_ID")
+	}
 	err = o.act(ctx, "init", func(tx pgx.Tx) (any, any, error) {
 		before, err := o.readLife(ctx, tx)
 		if err != nil {
@@ -104,7 +107,9 @@ type Moved struct {
 
 // StartFlow puts checkpoints where starts say. A partition without a checkpoint begins there, and a start above 0 leaves
 // a gap row of how 'origin'. A checkpoint that exists is moved only with a reason, and then begins a new generation:
-// moving it forward leaves a gap row of how 'accepted', moving it back makes the records between apply again.
+// moving it forward leaves a gap row of how 'accepted', moving it back makes the records between apply again. The time of
+// the act is the new checkpoint's record time: what lies below it and is older is skipped, as the act says, and what is newer
+// shows a topic that was made anew.
 // Errors: fault.Misconfigured when the target is not live under id, or a checkpoint exists and reason is empty.
 func (o *Operator) StartFlow(
 	ctx context.Context, id position.TargetID, flow string, starts []Start, reason string,
@@ -121,8 +126,8 @@ func (o *Operator) StartFlow(
 		if err := checkLife(life, id); err != nil {
 			return nil, nil, err
 		}
-		slices.SortFunc(starts, func(a, b Start) int { return a.Partition.Compare(b.Partition) })
-		for _, s := range starts {
+		inOrder := slices.SortedFunc(slices.Values(starts), func(a, b Start) int { return a.Partition.Compare(b.Partition) })
+		for _, s := range inOrder {
 			m, err := o.startPartition(ctx, tx, flow, s, reason)
 			if err != nil {
 				return nil, nil, fmt.Errorf("start %s: %w", s.Partition, err)
@@ -150,8 +155,8 @@ func (o *Operator) Partitions(ctx context.Context, flow string) ([]position.Part
 
 func (o *Operator) startPartition(ctx context.Context, tx pgx.Tx, flow string, s Start, reason string) (Moved, error) {
 	p, at := s.Partition, int64(s.At)
-	tag, err := tx.Exec(ctx, "INSERT INTO "+o.schema+".checkpoint (flow, topic, partition, next_offset, incarnation)"+
-		" SELECT $1, $2, $3, $4, incarnation FROM "+o.schema+".target ON CONFLICT DO NOTHING", flow, p.Topic, p.Number, at)
+	tag, err := tx.Exec(ctx, "INSERT INTO "+o.schema+".checkpoint (flow, topic, partition, next_offset, record_time, incarnation)"+
+		" SELECT $1, $2, $3, $4, now(), incarnation FROM "+o.schema+".target ON CONFLICT DO NOTHING", flow, p.Topic, p.Number, at)
 	if err != nil {
 		return Moved{}, err
 	}
@@ -173,7 +178,7 @@ func (o *Operator) startPartition(ctx context.Context, tx pgx.Tx, flow string, s
 			WithHint("to move it to %s give --reason: forward leaves out %s for good, back applies the records again",
 				s.At, position.Range{From: from, Until: s.At})
 	}
-	_, err = tx.Exec(ctx, "UPDATE "+o.schema+".checkpoint SET next_offset = $4, generation = generation + 1, record_time = NULL,"+
+	_, err = tx.Exec(ctx, "UPDATE "+o.schema+".checkpoint SET next_offset = $4, generation = generation + 1, record_time = now(),"+
 		" leader_epoch = NULL, topic_id = NULL, updated_at = now() WHERE flow = $1 AND topic = $2 AND partition = $3",
 		flow, p.Topic, p.Number, at)
 	if err != nil {

@@ -22,19 +22,21 @@ type connection struct {
 
 var errNoCancel = errors.New("cancel requests are never sent: a cancelled COMMIT may succeed without its standby")
 
+// connecting marks the context of a connection that is being made: a dial without the mark is for a cancel request.
+type connecting struct{}
+
 // connect opens a connection and checks that it leads to a server that can be written.
 //
 // The driver sends a cancel request when it gives a connection up. One that meets a COMMIT waiting for a standby makes
-// the COMMIT succeed without it, so once the connection is made its dialer refuses to dial again (A14).
+// the COMMIT succeed without it, so the dialer refuses whatever is not the making of the connection itself (A14).
 func connect(ctx context.Context, config *pgconn.Config, timeout time.Duration) (*connection, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	c := &connection{}
-	var sealed atomic.Bool
 	own := config.Copy()
 	dial := own.DialFunc
 	own.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
-		if sealed.Load() {
+		if ctx.Value(connecting{}) == nil {
 			return nil, errNoCancel
 		}
 		return dial(ctx, network, address)
@@ -47,11 +49,10 @@ func connect(ctx context.Context, config *pgconn.Config, timeout time.Duration) 
 	if own.ValidateConnect == nil {
 		own.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
 	}
-	pg, err := pgconn.ConnectConfig(ctx, own)
+	pg, err := pgconn.ConnectConfig(context.WithValue(ctx, connecting{}, true), own)
 	if err != nil {
 		return nil, classifyConnect(err)
 	}
-	sealed.Store(true)
 	c.pg = pg
 	return c, nil
 }

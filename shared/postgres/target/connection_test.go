@@ -115,7 +115,7 @@ func ownServer(t *testing.T) (*services.Postgres, *subject) {
 		t.Fatalf("init: %v", err)
 	}
 	db.Exec(t, itemDDL)
-	return server, on(t, db, target.Options{})
+	return server, on(t, db, target.Options{Connections: 2})
 }
 
 const secret = "s3cr3t-Kgq%2Fpw"

@@ -38,7 +38,7 @@ func TestAdvance(t *testing.T) {
 	} {
 		t.Run("Refuses"+c.name, func(t *testing.T) {
 			t.Parallel()
-			s := open(t, "", target.Options{})
+			s := open(t, "", target.Options{Connections: 2})
 			b := s.bench(apply.Options{})
 			b.MustDeliver(applytest.Want{Applied: 2, Next: at0(2)}, items(0, 2, "a"))
 			tx, err := s.Begin(within(t, patience), apply.Opening{Flow: applytest.Flow, Partitions: []position.Partition{applytest.P(0)}})
@@ -54,7 +54,7 @@ func TestAdvance(t *testing.T) {
 	}
 	t.Run("RefusesACheckpointOfAnotherLife", func(t *testing.T) {
 		t.Parallel()
-		s := open(t, "", target.Options{})
+		s := open(t, "", target.Options{Connections: 2})
 		b := s.bench(apply.Options{})
 		b.MustDeliver(applytest.Want{Applied: 2, Next: at0(2)}, items(0, 2, "a"))
 		s.db.Exec(t, "UPDATE tidemark.checkpoint SET incarnation = '"+anotherLife.String()+"'")

@@ -175,7 +175,7 @@ func (t *Target) checkLedger(ctx context.Context, c *connection) error {
 	answers, err := c.flight(ctx, []postgres.Statement{t.ledger.Version()})
 	if err != nil {
 		classified := postgres.Classify(err)
-		if fault.Is(classified, fault.Misconfigured) {
+		if fault.Is(classified, fault.Misconfigured) && fault.HintOf(classified) == "" {
 			return fault.New(fault.Misconfigured, "the database has no ledger in schema %s: %w",
 				t.options.LedgerSchema, classified).WithHint("run: tidemark migrate")
 		}

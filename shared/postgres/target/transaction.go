@@ -19,12 +19,15 @@ type transaction struct {
 	ledger apply.Ledger
 }
 
-// settings bounds the transaction in time and fixes how values look as text.
+// settingsSQL bounds the transaction in time and fixes how values look as text. No time limit runs while the server waits for
+// the rest of a pipeline, so a client that vanished there is found by keepalives, or it would hold its locks for hours.
 const settingsSQL = "SELECT set_config('statement_timeout', $1::text, true), set_config('lock_timeout', $2::text, true)," +
 	" set_config('idle_in_transaction_session_timeout', $3::text, true), set_config('datestyle', 'ISO', true)," +
 	" set_config('intervalstyle', 'postgres', true), set_config('timezone', 'UTC', true)," +
 	" set_config('bytea_output', 'hex', true), set_config('lc_monetary', 'C', true)," +
-	" set_config('extra_float_digits', '1', true), set_config('row_security', 'off', true)"
+	" set_config('extra_float_digits', '1', true), set_config('row_security', 'off', true)," +
+	" set_config('tcp_keepalives_idle', '10', true), set_config('tcp_keepalives_interval', '5', true)," +
+	" set_config('tcp_keepalives_count', '3', true)"
 
 // Begin opens a transaction in one round trip. See apply.Target.
 func (t *Target) Begin(ctx context.Context, opening apply.Opening) (apply.Transaction, error) {

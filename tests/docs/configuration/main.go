@@ -1,5 +1,5 @@
-// Command configuration writes docs/configuration.md, the reference of all variables and keys, from the tables that read
-// and check them.
+// Command configuration writes docs/configuration.md, the reference of all variables and keys, from the tables that
+// read and check them.
 //
 // With -check it writes nothing, and exits with 1 and the first line that differs when the page is stale. It holds no
 // knowledge of any setting; it is run by make and stands in no deployed binary. Paths are relative to where it is run.

@@ -55,7 +55,7 @@ func TestReference(t *testing.T) {
 	t.Run("NamesEverySetting", func(t *testing.T) {
 		t.Parallel()
 		content := page()
-		for _, s := range union(config.ApplySettings(), config.CommandSettings(), config.FlowSettings()) {
+		for _, s := range union(config.ApplySettings(), config.CommandSettings(), config.FlowSettings(), config.PlainSettings()) {
 			if strings.Count(content, "| `"+s.Name+"` |") != 1 {
 				t.Errorf("%s does not have its one row", s.Name)
 			}

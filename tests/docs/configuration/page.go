@@ -29,7 +29,7 @@ An empty variable counts as not set.
 const keysHead = `
 ## Flow file
 
-One YAML map in UTF-8, at most %d bytes. Anchors, aliases, tags and a second document are refused.
+One YAML map in UTF-8, at most %d KiB. Anchors, aliases, tags and a second document are refused.
 
 | key | default | takes | meaning |
 |---|---|---|---|
@@ -43,8 +43,8 @@ func page() string {
 	for _, s := range union(apply, command) {
 		row(&b, code(s.Name), use(apply, s.Name), use(command, s.Name), fallback(s, ""), takes(s), meaning(s))
 	}
-	fmt.Fprintf(&b, keysHead, setting.MaxYAMLBytes)
-	for _, s := range config.FlowSettings() {
+	fmt.Fprintf(&b, keysHead, setting.MaxYAMLBytes>>10)
+	for _, s := range slices.Concat(config.FlowSettings(), config.PlainSettings()) {
 		row(&b, code(s.Name), fallback(s, "required"), takes(s), meaning(s))
 	}
 	b.WriteString("\nA flow file with every key; those with a default may be left out:\n\n```yaml\n")
