@@ -56,7 +56,7 @@ func TestReference(t *testing.T) {
 		t.Parallel()
 		content := page()
 		for _, s := range union(config.ApplySettings(), config.CommandSettings(), config.FlowSettings(), config.PlainSettings()) {
-			if strings.Count(content, "| `"+s.Name+"` |") != 1 {
+			if strings.Count(content, "\n| `"+s.Name+"` |") != 1 {
 				t.Errorf("%s does not have its one row", s.Name)
 			}
 			if s.Meaning == "" || s.Takes == "" {
