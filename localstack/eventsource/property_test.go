@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"tidemark/localstack/eventsource"
+	"tidemark/localstack/kafkalog"
 	"tidemark/localstack/services"
 	"tidemark/shared/kafkaevent"
 	"tidemark/shared/position"
@@ -129,7 +130,8 @@ func TestSourceLosesAndSkipsNothing(t *testing.T) {
 // history makes a topic of 1 to 3 partitions with 0 to 40 records each and returns their ends.
 func history(rt *rapid.T, kafka *services.Kafka, name string) position.Cut {
 	counts := rapid.SliceOfN(rapid.IntRange(0, 40), 1, 3).Draw(rt, "records")
-	if err := kafka.CreateTopic(name, int32(len(counts))); err != nil { //nolint:gosec // at most 3
+	topic := kafkalog.Topic{Name: name, Partitions: int32(len(counts))} //nolint:gosec // at most 3
+	if err := kafka.CreateTopic(context.Background(), topic); err != nil {
 		rt.Fatal(err)
 	}
 	ends := position.Cut{}

@@ -93,7 +93,7 @@ func TestSource(t *testing.T) {
 	t.Run("StartsAtTheLogsStart", func(t *testing.T) {
 		t.Parallel()
 		kafka, s := log(t, 4), &script{t: t}
-		if err := kafka.Truncate(at(0), 3); err != nil {
+		if err := kafka.Truncate(t.Context(), at(0), 3); err != nil {
 			t.Fatal(err)
 		}
 		mustRun(t, source(t, kafka, s.invoke, nil))
@@ -262,7 +262,7 @@ func TestSourceRefuses(t *testing.T) {
 		return nil, nil
 	})
 	kafka := log(t, 4, 0)
-	if err := kafka.Truncate(at(0), 2); err != nil {
+	if err := kafka.Truncate(t.Context(), at(0), 2); err != nil {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {

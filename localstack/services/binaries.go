@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 
+	"tidemark/localstack/maven"
 	"tidemark/shared/fault"
 )
 
@@ -35,7 +36,7 @@ func findBinaries(ctx context.Context, options PostgresOptions, runAs *account) 
 		"in %d folders, and the download failed: %w", oldestMajor, len(dirs), err).WithHint("do one of three: "+
 		"(1) name a server that is up (tests: TIDEMARK_TEST_POSTGRES_URL=postgres://…); "+
 		"(2) install PostgreSQL %d or later (apt-get install postgresql, brew install postgresql@17); "+
-		"(3) let it be downloaded from %s, or from a mirror of that address given as Mirror", oldestMajor, mavenCentral)
+		"(3) let it be downloaded from %s, or from a mirror of that address given as Mirror", oldestMajor, maven.Central)
 }
 
 // usualDirs are the folders where packages put the server: what PATH finds, then Debian, Red Hat, Homebrew, source

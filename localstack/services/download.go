@@ -1,30 +1,20 @@
 package services
 
 import (
-	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
-	"time"
 
+	"tidemark/localstack/maven"
 	"tidemark/shared/fault"
 )
 
 const (
-	mavenCentral    = "https://repo1.maven.org/maven2"
 	binariesVersion = "18.6.0"
 	binariesGroup   = "io/zonky/test/postgres"
-
-	downloadDeadline = 10 * time.Minute
-	largestDownload  = 256 << 20
 )
 
 // artifact is one platform's build of the server in the Maven repository, made by zonkyio/embedded-postgres-binaries.
@@ -72,7 +62,7 @@ func downloadBinaries(ctx context.Context, options PostgresOptions) (string, err
 		}
 		cacheDir = filepath.Join(userCache, "tidemark", "postgres")
 	}
-	return installArtifact(ctx, cmp.Or(options.Mirror, mavenCentral), cacheDir, wanted)
+	return installArtifact(ctx, options.Mirror, cacheDir, wanted)
 }
 
 // installArtifact unpacks the artifact into a folder of the cache that is named after its digest and gives that folder's
@@ -92,7 +82,7 @@ func installArtifact(ctx context.Context, mirror, cacheDir string, wanted artifa
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(partial)) }()
 	jar := filepath.Join(partial, "jar")
-	if err := fetch(ctx, strings.TrimSuffix(mirror, "/")+"/"+wanted.path(), jar, wanted.digest); err != nil {
+	if err := maven.Fetch(ctx, mirror, maven.Artifact{Path: wanted.path(), Digest: wanted.digest}, jar); err != nil {
 		return "", err
 	}
 	unpacked := filepath.Join(partial, "unpacked")
@@ -105,38 +95,4 @@ func installArtifact(ctx context.Context, mirror, cacheDir string, wanted artifa
 		}
 	}
 	return bin, nil
-}
-
-// fetch downloads address into a new file and compares its digest before anybody looks into it.
-func fetch(ctx context.Context, address, path, digest string) (err error) {
-	ctx, cancel := context.WithTimeout(ctx, downloadDeadline)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
-	if err != nil {
-		return fmt.Errorf("download: %w", err)
-	}
-	// A client of its own: the connection ends with the download instead of staying in a pool.
-	client := &http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true}}
-	response, err := client.Do(request)
-	if err != nil {
-		return fmt.Errorf("download: %w", err)
-	}
-	defer func() { _ = response.Body.Close() }() // only read from
-	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("download %s: status %s", address, response.Status)
-	}
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600) //nolint:gosec // a path of our own making
-	if err != nil {
-		return fmt.Errorf("download: %w", err)
-	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	hash := sha256.New()
-	if _, err := io.Copy(io.MultiWriter(file, hash), io.LimitReader(response.Body, largestDownload)); err != nil {
-		return fmt.Errorf("download %s: %w", address, err)
-	}
-	if got := hex.EncodeToString(hash.Sum(nil)); got != digest {
-		return fault.New(fault.Corrupt, "download %s: the SHA-256 digest is %s, want %s", address, got, digest).
-			WithHint("the mirror serves other bytes than Maven Central, or the download was cut off; nothing of it was used")
-	}
-	return nil
 }

@@ -1,12 +1,12 @@
 // Package services starts the servers that a demo, a test or a laptop needs: a throw-away PostgreSQL and an in-process
-// Kafka stand-in, both on loopback.
+// Kafka stand-in, both on loopback. Real Kafka brokers are in localstack/brokers.
 //
 // It owns where a server comes from and how it ends. A PostgreSQL server is, in this order, one that the caller names,
 // one made from binaries on this machine, or one made from binaries downloaded from a Maven repository against a digest
 // pinned here. It refuses servers older than PostgreSQL 15, to listen anywhere but on 127.0.0.1, and to guess: when no
 // way is open it says which three there are. It reads no environment variable of its own; callers pass addresses in.
 //
-// Invariants: a server that this package started dies with this process, also when the process is killed (see guard);
+// Invariants: a server that this package started dies with this process, also when the process is killed (see child.Guard);
 // its folder goes with it; a server that the caller named is never stopped. What a killed server had committed survives
 // until Stop, because only power failure, not process failure, is given up for speed.
 //

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"tidemark/localstack/child"
 )
 
 // serverConfig is what a server of our own is made from.
@@ -33,8 +35,8 @@ type server struct {
 	dir      string // holds everything: data, socket, log
 	password string
 	port     int
-	guard    *guard
-	process  *process // nil while the server is down
+	guard    *child.Guard
+	process  *child.Process // nil while the server is down
 }
 
 const (
@@ -42,6 +44,8 @@ const (
 	shutdownDeadline = 15 * time.Second
 	killDeadline     = 10 * time.Second
 	portAttempts     = 3
+
+	immediateShutdown = syscall.SIGQUIT
 )
 
 // newServer makes a data directory and starts a server on it. A port is free only until somebody else takes it, so a
@@ -51,7 +55,7 @@ func newServer(ctx context.Context, config serverConfig) (_ *server, err error) 
 	if s.dir, err = os.MkdirTemp("", "tidemark-pg-"); err != nil {
 		return nil, fmt.Errorf("make a folder: %w", err)
 	}
-	if s.guard, err = startGuard(s.dir); err != nil {
+	if s.guard, err = child.StartGuard(s.dir, immediateShutdown); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(s.dir))
 	}
 	defer func() {
@@ -121,10 +125,10 @@ func (s *server) start(ctx context.Context) error {
 	// The server outlives ctx, which bounds the start alone.
 	cmd := s.command(context.WithoutCancel(ctx), "postgres", s.arguments()...)
 	cmd.Stdout, cmd.Stderr = log, log
-	if s.process, err = startProcess(cmd); err != nil {
+	if s.process, err = child.Start(cmd); err != nil {
 		return fmt.Errorf("start the server: %w", err)
 	}
-	if err := s.guard.watch(cmd.Process.Pid); err != nil {
+	if err := s.guard.Watch(s.process.PID()); err != nil {
 		return errors.Join(err, s.kill())
 	}
 	if err := s.awaitReady(ctx); err != nil {
@@ -145,7 +149,7 @@ func (s *server) awaitReady(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return fmt.Errorf("wait for the first connection: %w", err)
 		}
-		if s.process.endsWithin(readyPoll) {
+		if s.process.EndsWithin(readyPoll) {
 			return errDied
 		}
 	}
@@ -156,10 +160,10 @@ func (s *server) shutdown() error {
 	if s.process == nil {
 		return nil
 	}
-	if err := s.process.signal(syscall.SIGINT); err != nil {
+	if err := s.process.Signal(syscall.SIGINT); err != nil {
 		return fmt.Errorf("ask the server to stop: %w", err)
 	}
-	if !s.process.endsWithin(shutdownDeadline) {
+	if !s.process.EndsWithin(shutdownDeadline) {
 		return s.kill()
 	}
 	return s.reap()
@@ -171,24 +175,24 @@ func (s *server) kill() error {
 	if s.process == nil {
 		return nil
 	}
-	if err := s.process.signal(syscall.SIGKILL); err != nil {
+	if err := s.process.Signal(syscall.SIGKILL); err != nil {
 		return fmt.Errorf("kill the server: %w", err)
 	}
-	if !s.process.endsWithin(killDeadline) {
+	if !s.process.EndsWithin(killDeadline) {
 		return fmt.Errorf("kill the server: its children are still there after %s", killDeadline)
 	}
 	return s.reap()
 }
 
 func (s *server) reap() error {
-	s.process.reap()
+	s.process.Reap()
 	s.process = nil
-	return s.guard.watch(0)
+	return s.guard.Watch(0)
 }
 
 // remove ends the server, removes its folder and dismisses the guard.
 func (s *server) remove() error {
-	return errors.Join(s.shutdown(), os.RemoveAll(s.dir), s.guard.dismiss())
+	return errors.Join(s.shutdown(), os.RemoveAll(s.dir), s.guard.Dismiss())
 }
 
 func (s *server) url() string {
