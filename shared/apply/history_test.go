@@ -87,7 +87,7 @@ func newHistory(t *rapid.T) *history {
 	h := &history{
 		t: t, m: applytest.NewMemory(), logs: map[position.Partition][]record.Record{}, next: position.Cut{}, seen: map[string]bool{},
 	}
-	for n := range int32(rapid.IntRange(1, 3).Draw(t, "partitions")) {
+	for n := range rapid.Int32Range(1, 3).Draw(t, "partitions") {
 		var log []record.Record
 		for o := range rapid.IntRange(1, 20).Draw(t, "records") {
 			log = append(log, applytest.At(position.Offset(o), h.drawValue(p(n), o)))

@@ -29,7 +29,7 @@ func TestRefusal(t *testing.T) {
 		t.Parallel()
 		m := applytest.NewMemory()
 		b := applytest.NewBench(t, m, apply.Options{})
-		err := b.MustDeliver(applytest.Want{Class: fault.Poison, Applied: 13, Next: position.Cut{p(0): 5, p(1): 3, p(2): 5}},
+		err := b.MustFail(applytest.Want{Class: fault.Poison, Applied: 13, Next: position.Cut{p(0): 5, p(1): 3, p(2): 5}},
 			items(0, 0, 5), spoiled(items(1, 0, 5), 3), items(2, 0, 5))
 		if err == nil || !strings.Contains(err.Error(), "orders/1 [3,4)") {
 			t.Errorf("got error %v, want the record's place in it", err)
@@ -179,7 +179,7 @@ func TestDecode(t *testing.T) {
 			b, run := applytest.NewBench(t, applytest.NewMemory(), apply.Options{}), items(0, 0, 5)
 			spoil(&run.Records[2])
 			want := applytest.Want{Class: fault.Poison, Applied: 7, Next: position.Cut{p(0): 2, p(1): 5}}
-			if err := b.MustDeliver(want, run, items(1, 0, 5)); err == nil || !strings.Contains(err.Error(), "orders/0 [2,3)") {
+			if err := b.MustFail(want, run, items(1, 0, 5)); err == nil || !strings.Contains(err.Error(), "orders/0 [2,3)") {
 				t.Errorf("%s: got error %v, want the record's place in it", name, err)
 			}
 		}
@@ -227,7 +227,7 @@ func TestDecode(t *testing.T) {
 		b := applytest.NewBench(t, applytest.NewMemory(), apply.Options{})
 		stranger := items(0, 0, 3)
 		stranger.Partition.Topic = "another"
-		err := b.MustDeliver(applytest.Want{
+		err := b.MustFail(applytest.Want{
 			Class: fault.Misconfigured, Applied: 5, Next: position.Cut{stranger.Partition: 0, p(0): 5},
 		}, stranger, items(0, 0, 5))
 		if err == nil || !strings.Contains(fault.Line(err), `topic "another"`) || fault.HintOf(err) == "" {

@@ -1,10 +1,8 @@
 package apply
 
 import (
-	"context"
 	"time"
 
-	"tidemark/shared/change"
 	"tidemark/shared/fault"
 	"tidemark/shared/position"
 	"tidemark/shared/record"
@@ -16,15 +14,6 @@ type run struct {
 	decoded []decoded // one for each of records
 	outcome *PartitionOutcome
 }
-
-// decoded is what a record means: a stretch of the set's changes, or why it has no meaning.
-type decoded struct {
-	from, until int
-	identity    string // "" when the flow has none
-	err         error
-}
-
-func (d decoded) rows() int { return d.until - d.from }
 
 func (r *run) partition() position.Partition { return r.outcome.Partition }
 
@@ -44,66 +33,6 @@ func (r *run) advance(n int) {
 	}
 	r.outcome.Next = r.records[n-1].Offset.Next()
 	r.records, r.decoded = r.records[n:], r.decoded[n:]
-}
-
-// decode reads every record before the first round trip, so that no lock is held meanwhile. What cannot be read keeps its
-// error and its place: whether it matters is judged under the lock, because the target may have it already.
-func (a *Applier) decode(ctx context.Context, runs []*run) change.Set {
-	var set change.Set
-	fresh := false // the catalog was asked again in this call
-	var away error // the catalog cannot be asked now: nor would it be for the records behind
-	for _, r := range runs {
-		r.decoded = make([]decoded, len(r.records))
-		decoder := a.decoderOf(r.partition().Topic)
-		for i := range r.records {
-			if away != nil {
-				r.decoded[i].err = away
-				continue
-			}
-			d := a.decodeOne(ctx, decoder, &r.records[i], &set)
-			if fault.Is(d.err, fault.Misconfigured) && !fresh {
-				// The table or column may have been made since the catalog was read.
-				fresh = true
-				a.target.Forget()
-				d = a.decodeOne(ctx, decoder, &r.records[i], &set)
-			}
-			if fault.Is(d.err, fault.Retryable) {
-				away = d.err
-			}
-			if d.err != nil {
-				d.err = at(r.partition(), r.rangeOf(i, i+1), d.err)
-			}
-			r.decoded[i] = d
-		}
-	}
-	return set
-}
-
-func (a *Applier) decoderOf(topic string) Decoder {
-	if own, ok := a.options.Decoders[topic]; ok {
-		return own
-	}
-	return a.decoder
-}
-
-func (a *Applier) decodeOne(ctx context.Context, decoder Decoder, rec *record.Record, set *change.Set) decoded {
-	from := len(set.Changes)
-	err := rec.Malformed
-	var identity string
-	if err == nil {
-		identity, err = a.identify(rec)
-	}
-	if err == nil {
-		err = decoder.Decode(ctx, rec, set)
-	}
-	if err != nil {
-		set.Changes = set.Changes[:from]
-		return decoded{from: from, until: from, err: err}
-	}
-	for i := from; i < len(set.Changes); i++ {
-		set.Changes[i].Offset = rec.Offset
-	}
-	return decoded{from: from, until: len(set.Changes), identity: identity}
 }
 
 func (r *run) rangeOf(from, until int) position.Range {

@@ -33,7 +33,9 @@ func TestUnknownOutcome(t *testing.T) {
 	run := items(0, 0, 5)
 	applied := applytest.Want{Applied: 5, Next: position.Cut{p(0): 5}}
 	skipped := applytest.Want{Skipped: 5, Next: position.Cut{p(0): 5}}
-	nothing := func(class fault.Class) applytest.Want { return applytest.Want{Class: class, Next: position.Cut{p(0): 0}} }
+	nothing := func(class fault.Class) applytest.Want {
+		return applytest.Want{Class: class, Next: position.Cut{p(0): 0}}
+	}
 
 	t.Run("IsAppliedWhenTheLedgerSaysSo", func(t *testing.T) {
 		t.Parallel()
@@ -49,7 +51,7 @@ func TestUnknownOutcome(t *testing.T) {
 		m := applytest.NewMemory()
 		m.Fail(applytest.Faults{Commit: once[apply.Work](lost())})
 		b := applytest.NewBench(t, m, apply.Options{})
-		if err := b.MustDeliver(nothing(fault.Retryable), run); !errors.Is(err, errLost) {
+		if err := b.MustFail(nothing(fault.Retryable), run); !errors.Is(err, errLost) {
 			t.Errorf("got error %v, want its cause kept", err)
 		}
 		b.MustDeliver(applied, run)

@@ -1,5 +1,7 @@
 package change
 
+import "slices"
+
 // Value is one cell. The zero value is missing.
 type Value struct {
 	text  []byte
@@ -56,17 +58,30 @@ type Set struct {
 	Changes []Change
 	cells   []Value
 	text    []byte
+
+	records int // how many are expected
 }
 
+// What a record is taken to need of the slabs, and the bounds of a first slab.
 const (
-	minCells = 1 << 10
-	minText  = 1 << 14
+	cellsARecord, leastCells, mostCells = 16, 32, 1 << 14
+	textARecord, leastText, mostText    = 64, 256, 1 << 18
 )
+
+// Expect prepares the set for a number of records, so that neither few records pay for large slabs nor many for growing.
+func (s *Set) Expect(records int) {
+	s.records = records
+	s.Changes = slices.Grow(s.Changes, records)
+}
+
+func (s *Set) firstCells() int { return min(max(leastCells, s.records*cellsARecord), mostCells) }
+
+func (s *Set) firstText() int { return min(max(leastText, s.records*textARecord), mostText) }
 
 // Cells returns n missing cells.
 func (s *Set) Cells(n int) []Value {
 	if cap(s.cells)-len(s.cells) < n {
-		s.cells = make([]Value, 0, max(minCells, n, 2*cap(s.cells)))
+		s.cells = make([]Value, 0, max(s.firstCells(), n, 2*cap(s.cells)))
 	}
 	start := len(s.cells)
 	s.cells = s.cells[: start+n : cap(s.cells)]
@@ -77,7 +92,7 @@ func (s *Set) Cells(n int) []Value {
 // Keep before the next Grow; a text that outgrew its room is kept just the same.
 func (s *Set) Grow(n int) []byte {
 	if cap(s.text)-len(s.text) < n {
-		s.text = make([]byte, 0, max(minText, n, 2*cap(s.text)))
+		s.text = make([]byte, 0, max(s.firstText(), n, 2*cap(s.text)))
 	}
 	return s.text[len(s.text):len(s.text):cap(s.text)]
 }

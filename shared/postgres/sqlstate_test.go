@@ -165,7 +165,9 @@ func TestClassify(t *testing.T) {
 			}
 		}
 		for _, quoting := range []*pgconn.PgError{
-			raised, {Code: "22P02", Message: "invalid input syntax for type integer: \"payload\""}, {Code: "P0001", Message: "payload"},
+			raised,
+			{Code: "22P02", Message: "invalid input syntax for type integer: \"payload\""},
+			{Code: "P0001", Message: "payload"},
 			{Code: "40001", Message: "payload", Routine: "exec_stmt_raise"},
 		} {
 			if got := fault.Line(postgres.Classify(quoting)); strings.Contains(got, "payload") {

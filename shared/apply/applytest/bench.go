@@ -55,8 +55,15 @@ type Want struct {
 	Next             position.Cut // of the outcome
 }
 
-// MustDeliver delivers runs and holds the outcome against want. It returns the outcome's error.
-func (b *Bench) MustDeliver(want Want, runs ...record.Run) error {
+// MustDeliver delivers runs and holds the outcome against want.
+func (b *Bench) MustDeliver(want Want, runs ...record.Run) {
+	b.t.Helper()
+	outcome, err := b.Deliver(runs...)
+	b.Check(want, outcome, err)
+}
+
+// MustFail is MustDeliver for a call that fails. It returns the error for a closer look.
+func (b *Bench) MustFail(want Want, runs ...record.Run) error {
 	b.t.Helper()
 	outcome, err := b.Deliver(runs...)
 	b.Check(want, outcome, err)
@@ -108,7 +115,7 @@ func (b *Bench) begin(partitions ...position.Partition) apply.Transaction {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.t.Context(), patience)
 	b.t.Cleanup(cancel)
-	tx, err := b.Subject.Begin(ctx, apply.Opening{Flow: Flow, Partitions: partitions})
+	tx, err := b.Begin(ctx, apply.Opening{Flow: Flow, Partitions: partitions})
 	if err != nil {
 		b.t.Fatalf("begin: %v", err)
 	}

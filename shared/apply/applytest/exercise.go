@@ -94,14 +94,14 @@ func stopsBelowAHoleInsideARun(b *Bench) {
 	b.MustDeliver(Want{Applied: 5, Next: position.Cut{P(0): 5}}, early)
 	run := Items(P(0), span(5, 9), "b")
 	run.Records = append(run.Records[:2], run.Records[3])
-	err := b.MustDeliver(Want{Class: fault.Gap, Applied: 2, Next: position.Cut{P(0): 7}}, run)
+	err := b.MustFail(Want{Class: fault.Gap, Applied: 2, Next: position.Cut{P(0): 7}}, run)
 	mustName(b.t, err, "orders/0", "[7,8)")
 	run.Records = run.Records[:2]
 	b.MustStand(position.Cut{P(0): 7}, RowsOf(early, run))
 }
 
 func refusesALateFirstBatch(b *Bench) {
-	err := b.MustDeliver(Want{Class: fault.Gap, Next: position.Cut{P(0): 7}}, Items(P(0), span(7, 9), "a"))
+	err := b.MustFail(Want{Class: fault.Gap, Next: position.Cut{P(0): 7}}, Items(P(0), span(7, 9), "a"))
 	mustName(b.t, err, "orders/0", "[0,7)")
 	if next := b.Checkpoints()[P(0)]; next != 0 || len(b.Rows()) > 0 {
 		b.t.Errorf("the target stands at %s with rows %v, want 0 and none", next, b.Rows())
@@ -110,7 +110,7 @@ func refusesALateFirstBatch(b *Bench) {
 
 func aHoleStopsItsOwnPartitionAlone(b *Bench) {
 	hole, whole := Items(P(0), span(3, 5), "a"), Items(P(1), span(0, 2), "b")
-	err := b.MustDeliver(Want{Class: fault.Gap, Applied: 2, Next: position.Cut{P(0): 3, P(1): 2}}, hole, whole)
+	err := b.MustFail(Want{Class: fault.Gap, Applied: 2, Next: position.Cut{P(0): 3, P(1): 2}}, hole, whole)
 	mustName(b.t, err, "orders/0", "[0,3)")
 	if got := b.Checkpoints()[P(1)]; got != 2 || len(b.Rows()) != 2 {
 		b.t.Errorf("partition 1 stands at %s with rows %v, want 2", got, b.Rows())
@@ -128,7 +128,7 @@ func later(run record.Run) record.Run {
 func refusesToSkipNewerRecords(b *Bench) {
 	run := Items(P(0), span(0, 10), "a")
 	b.MustDeliver(Want{Applied: 10, Next: position.Cut{P(0): 10}}, run)
-	err := b.MustDeliver(Want{Class: fault.Gap, Next: position.Cut{P(0): 0}}, later(Items(P(0), span(0, 3), "reborn")))
+	err := b.MustFail(Want{Class: fault.Gap, Next: position.Cut{P(0): 0}}, later(Items(P(0), span(0, 3), "reborn")))
 	mustName(b.t, err, "orders/0", "record 0", "checkpoint 10")
 	b.MustStand(position.Cut{P(0): 10}, RowsOf(run))
 }

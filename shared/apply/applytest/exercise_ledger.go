@@ -61,7 +61,7 @@ func (b *Bench) beginLater(partition position.Partition) <-chan apply.Transactio
 		defer close(begun)
 		ctx, cancel := context.WithTimeout(b.t.Context(), patience)
 		defer cancel()
-		tx, err := b.Subject.Begin(ctx, apply.Opening{Flow: Flow, Partitions: []position.Partition{partition}})
+		tx, err := b.Begin(ctx, apply.Opening{Flow: Flow, Partitions: []position.Partition{partition}})
 		if err != nil {
 			b.t.Errorf("begin beside another: %v", err)
 			return

@@ -283,7 +283,7 @@ func written(rows map[string]string, groups []reduction.Group) (map[string]strin
 				rows[id] = body
 			case change.Delete:
 				delete(rows, id)
-			default:
+			case change.Update, change.Truncate:
 				return nil, fault.New(fault.Bug, "the memory target cannot %s", g.Op)
 			}
 			if body == Refused {

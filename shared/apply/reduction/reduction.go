@@ -30,6 +30,8 @@ type Group struct {
 	Reset bool
 	// Strict says that the rows of a Delete must be there.
 	Strict bool
+	// Fresh says that the rows of an Insert began as inserts: most likely none of them is there, though one may be.
+	Fresh bool
 }
 
 // Reduction turns changes into groups.
@@ -143,7 +145,9 @@ func (r *Reduction) window(relation *change.Relation) *window {
 			return w
 		}
 	}
-	w := &window{relation: relation, index: map[string]int{}}
+	// A window rarely holds more than there are changes of its relation; those of a single one are the common case.
+	expected := min(len(r.set.Changes)/(len(r.windows)+1), 1<<10)
+	w := &window{relation: relation, index: make(map[string]int, expected), nets: make([]net, 0, expected)}
 	r.windows = append(r.windows, w)
 	return w
 }

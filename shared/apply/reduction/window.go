@@ -18,6 +18,7 @@ type window struct {
 // net is what all changes of one key, so far, come to.
 type net struct {
 	effect effect
+	fresh  bool // an upsert that began as an insert
 	key    string
 	change change.Change
 }
@@ -37,7 +38,7 @@ const (
 func (w *window) take(set *change.Set, c *change.Change) bool {
 	next := effectOf(c)
 	if len(w.relation.Key) == 0 {
-		w.nets = append(w.nets, net{effect: next, change: *c})
+		w.nets = append(w.nets, net{effect: next, fresh: true, change: *c})
 		return true
 	}
 	w.scratch = appendKey(w.scratch[:0], c.Key)
@@ -45,7 +46,7 @@ func (w *window) take(set *change.Set, c *change.Change) bool {
 	if !seen {
 		key := string(w.scratch)
 		w.index[key] = len(w.nets)
-		w.nets = append(w.nets, net{effect: next, key: key, change: *c})
+		w.nets = append(w.nets, net{effect: next, fresh: c.Op == change.Insert, key: key, change: *c})
 		return true
 	}
 	return w.nets[i].follow(set, next, c)
@@ -95,7 +96,7 @@ func (n *net) follow(set *change.Set, next effect, c *change.Change) bool {
 	return false
 }
 
-func (n *net) become(e effect, c *change.Change) { n.effect, n.change = e, *c }
+func (n *net) become(e effect, c *change.Change) { n.effect, n.fresh, n.change = e, false, *c }
 
 // isReplaceable says whether an update can do what delete and insert do: it cannot change a fixed column.
 func isReplaceable(relation *change.Relation) bool {
@@ -126,7 +127,7 @@ func (w *window) writes() []Group {
 		}
 		group := Group{
 			Relation: w.relation, Op: change.Insert, Bulk: true,
-			Reset: n.effect == replaces,
+			Reset: n.effect == replaces, Fresh: n.effect == upserts && n.fresh,
 		}
 		if n.effect == updates {
 			group.Op = change.Update
@@ -168,9 +169,15 @@ func (w *window) sort() {
 	w.index = nil
 }
 
+// freshShape marks the shape of rows that began as inserts; effects are smaller.
+const freshShape = 1 << 7
+
 // appendShape appends a text that is equal for nets that one statement can write.
 func (n *net) appendShape(to []byte) []byte {
 	to = append(to, byte(n.effect))
+	if n.fresh {
+		to[len(to)-1] |= freshShape
+	}
 	for i := range n.change.Row {
 		if n.change.Row[i].IsMissing() {
 			to = append(to, 0)

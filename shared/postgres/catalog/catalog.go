@@ -26,6 +26,9 @@ type Table struct {
 	Columns []Column
 	// Arbiter says that ON CONFLICT can infer the key: a valid unique index that is neither deferrable nor partial.
 	Arbiter bool
+	// Copyable says that rows may come in by COPY: a row that is there already shows at once, because the key's index is
+	// neither deferrable nor missing, and nothing else is left to the end of the transaction or to policies.
+	Copyable bool
 }
 
 // Column is how a column is written. Its name and type are in the Relation's column of the same index.
@@ -103,7 +106,9 @@ const conductSQL = `SELECT (c.relhasrules` +
 	` AND g.tgenabled IN ('O', 'A') AND (g.tgtype::integer & 1) = 1)` +
 	` OR EXISTS (SELECT FROM pg_catalog.pg_constraint AS f WHERE f.confrelid = c.oid AND f.contype = 'f'` +
 	` AND (f.confdeltype IN ('c', 'n', 'd') OR f.confupdtype IN ('c', 'n', 'd'))))::text,` +
-	` (SELECT count(*) FROM pg_catalog.pg_index AS i WHERE i.indrelid = c.oid AND (i.indisunique OR i.indisexclusion))::text` +
+	` (SELECT count(*) FROM pg_catalog.pg_index AS i WHERE i.indrelid = c.oid AND (i.indisunique OR i.indisexclusion))::text,` +
+	` (c.relrowsecurity OR EXISTS (SELECT FROM pg_catalog.pg_constraint AS f` +
+	` WHERE f.condeferrable AND (f.conrelid = c.oid OR f.confrelid = c.oid)))::text` +
 	` FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace` +
 	` WHERE n.nspname = $1::text AND c.relname = $2::text`
 
@@ -218,6 +223,7 @@ func readConduct(table *Table, conduct, parents Rows) {
 		unique = 1
 	}
 	table.InOrder = string(conduct[0][0]) == "true" || len(table.Key) > 0 && !table.Arbiter
+	table.Copyable = len(table.Key) > 0 && table.Arbiter && !table.InOrder && string(conduct[0][2]) == "false"
 	table.Further = string(conduct[0][1]) != strconv.Itoa(unique)
 	for _, row := range parents {
 		table.Parents = append(table.Parents, change.Name{Schema: string(row[0]), Table: string(row[1])})

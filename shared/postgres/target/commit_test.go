@@ -50,7 +50,7 @@ func TestCommit(t *testing.T) {
 	t.Run("ACutBeforeCommitIsNotApplied", func(t *testing.T) {
 		t.Parallel()
 		b, _, p := proxied(t, "", onCommit(cutBefore))
-		mustBe(t, b.MustDeliver(nothing(fault.Retryable), run), fault.Retryable, "commit orders/0 [0,5)", "not applied")
+		mustBe(t, b.MustFail(nothing(fault.Retryable), run), fault.Retryable, "commit orders/0 [0,5)", "not applied")
 		b.MustStand(at0(0), map[string]string{})
 		b.MustDeliver(applied, run)
 		stands(b)
@@ -67,7 +67,7 @@ func TestCommit(t *testing.T) {
 		t.Parallel()
 		b, _, p := proxied(t, "", onCommit(swallowReply))
 		p.onSwallow(func() { p.setRefuse(true) })
-		mustBe(t, b.MustDeliver(nothing(fault.UnknownOutcome), run), fault.UnknownOutcome, "could not be asked")
+		mustBe(t, b.MustFail(nothing(fault.UnknownOutcome), run), fault.UnknownOutcome, "could not be asked")
 		stands(b)
 		p.setRefuse(false)
 		b.MustDeliver(skipped, run)
@@ -140,7 +140,7 @@ func TestCommit(t *testing.T) {
 			bench(apply.Options{})
 		twice := items(0, 3, "same")
 		twice.Records[0].Value = applytest.Item("first", "other")
-		err := b.MustDeliver(applytest.Want{Class: fault.Poison, Applied: 2, Next: at0(2)}, twice)
+		err := b.MustFail(applytest.Want{Class: fault.Poison, Applied: 2, Next: at0(2)}, twice)
 		mustBe(t, err, fault.Poison, "orders/0 [2,3)", "23505")
 		twice.Records = twice.Records[:2]
 		b.MustStand(at0(2), applytest.RowsOf(twice))

@@ -74,6 +74,12 @@ func TestConnection(t *testing.T) {
 		s.Close(t.Context())
 		b.MustDeliver(applytest.Want{Class: fault.Retryable, Next: at0(2)}, items(2, 4, "a"))
 	})
+	t.Run("ATransactionUnderWayEndsWithItsOwnCall", func(t *testing.T) {
+		t.Parallel()
+		s := open(t, "", target.Options{})
+		s.between(func() { s.Close(t.Context()) }).MustDeliver(applytest.Want{Applied: 2, Next: at0(2)}, items(0, 2, "a"))
+		s.await("SELECT count(*) = 1 FROM pg_stat_activity WHERE datname = current_database()")
+	})
 	t.Run("AServerThatDiedAndCameBack", func(t *testing.T) {
 		t.Parallel()
 		server, s := ownServer(t)
@@ -82,7 +88,7 @@ func TestConnection(t *testing.T) {
 		if err := server.Kill(); err != nil {
 			t.Fatalf("kill: %v", err)
 		}
-		err := b.MustDeliver(applytest.Want{Class: fault.Retryable, Next: at0(2)}, items(2, 4, "a"))
+		err := b.MustFail(applytest.Want{Class: fault.Retryable, Next: at0(2)}, items(2, 4, "a"))
 		mustBe(t, err, fault.Retryable, "cannot be reached")
 		if err := server.Restart(t.Context()); err != nil {
 			t.Fatalf("restart: %v", err)
@@ -117,8 +123,6 @@ func ownServer(t *testing.T) (*services.Postgres, *subject) {
 	db.Exec(t, itemDDL)
 	return server, on(t, db, target.Options{Connections: 2})
 }
-
-const secret = "s3cr3t-Kgq%2Fpw"
 
 // TestAddress is about addresses that lead nowhere: what it means, what to do, and never the password.
 func TestAddress(t *testing.T) {
@@ -200,12 +204,13 @@ func parse(t *testing.T, address string) *url.URL {
 	return parsed
 }
 
-func plain() string { return strings.ReplaceAll(secret, "%2F", "/") }
+// plain is a password with a character that an address must escape.
+func plain() string { return "s3cr3t-Kgq/pw" }
 
 // fails applies a batch and expects the class for all of it, the hint, and no secret.
 func fails(t *testing.T, s *subject, class fault.Class, hint string) {
 	t.Helper()
-	err := s.bench(apply.Options{}).MustDeliver(applytest.Want{Class: class, Next: at0(0)}, items(0, 3, "a"))
+	err := s.bench(apply.Options{}).MustFail(applytest.Want{Class: class, Next: at0(0)}, items(0, 3, "a"))
 	mustBe(t, err, class, hint)
 	mustHide(t, err)
 	s.db = another(t, s.db.URL)
@@ -258,7 +263,7 @@ func TestLedgerVersion(t *testing.T) {
 			db := postgrestest.Live(t, itemDDL)
 			db.Exec(t, c.alter)
 			err := on(t, db, target.Options{}).bench(apply.Options{}).
-				MustDeliver(applytest.Want{Class: fault.Misconfigured, Next: at0(0)}, items(0, 3, "a"))
+				MustFail(applytest.Want{Class: fault.Misconfigured, Next: at0(0)}, items(0, 3, "a"))
 			mustBe(t, err, fault.Misconfigured, c.message, c.hint)
 			if got := db.Copy(t, "SELECT count(*) FROM item"); got != "0\n" {
 				t.Errorf("rows: got %q, want none", got)
@@ -272,7 +277,7 @@ func TestLedgerVersion(t *testing.T) {
 		b := on(t, db, target.Options{}).bench(apply.Options{})
 		b.MustDeliver(applytest.Want{Class: fault.Misconfigured, Next: at0(0)}, items(0, 3, "a"))
 		db.Migrate(t)
-		err := b.MustDeliver(applytest.Want{Class: fault.Misconfigured, Next: at0(0)}, items(0, 3, "a"))
+		err := b.MustFail(applytest.Want{Class: fault.Misconfigured, Next: at0(0)}, items(0, 3, "a"))
 		mustBe(t, err, fault.Misconfigured, "run: tidemark init")
 		if _, _, err := ledger.NewOperator(db.Conn, postgrestest.Schema, "test").Init(t.Context(), postgrestest.TargetID); err != nil {
 			t.Fatalf("init: %v", err)
@@ -293,7 +298,7 @@ func TestLedgerVersion(t *testing.T) {
 		address := parse(t, db.URL)
 		address.User = url.UserPassword(role, "x")
 		err := on(t, db, target.Options{Database: address.String()}).bench(apply.Options{}).
-			MustDeliver(applytest.Want{Class: fault.Misconfigured, Next: at0(0)}, items(0, 3, "a"))
+			MustFail(applytest.Want{Class: fault.Misconfigured, Next: at0(0)}, items(0, 3, "a"))
 		mustBe(t, err, fault.Misconfigured, "42501", "grant")
 	})
 }

@@ -92,7 +92,7 @@ func TestFence(t *testing.T) {
 			t.Parallel()
 			s := open(t, "", target.Options{})
 			b := s.between(func() { s.db.Exec(t, "UPDATE tidemark.target SET "+set) })
-			err := b.MustDeliver(applytest.Want{Class: fault.Fenced, Next: at0(0)}, items(0, 3, "a"))
+			err := b.MustFail(applytest.Want{Class: fault.Fenced, Next: at0(0)}, items(0, 3, "a"))
 			mustRaise(t, err, postgres.StateNotOwner)
 			b.MustStand(position.Cut{}, map[string]string{})
 		})

@@ -150,16 +150,16 @@ func TestForeignKey(t *testing.T) {
 		t.Parallel()
 		s, b := begin(t, "")
 		want := applytest.Want{Class: fault.Retryable, Applied: 1, Next: position.Cut{applytest.P(0): 1}}
-		mustBe(t, b.MustDeliver(want, batch[0]), fault.Retryable, "orders/0 [1,2)", "23503")
+		mustBe(t, b.MustFail(want, batch[0]), fault.Retryable, "orders/0 [1,2)", "23503")
 		b.MustDeliver(applytest.Want{Applied: 3, Skipped: 1, Next: position.Cut{applytest.P(0): 3, parents: 2}}, batch...)
 		ended(t, s)
 	})
 	t.Run("ASplitBetweenChildAndParentComesAgain", func(t *testing.T) {
 		t.Parallel()
-		s, b := begin(t, "")
-		b = s.bench(apply.Options{MaxRows: 3})
+		s, _ := begin(t, "")
+		b := s.bench(apply.Options{MaxRows: 3})
 		want := applytest.Want{Class: fault.Retryable, Applied: 2, Next: position.Cut{applytest.P(0): 1, parents: 2}}
-		mustBe(t, b.MustDeliver(want, batch...), fault.Retryable, "orders/0 [1,2)", "23503")
+		mustBe(t, b.MustFail(want, batch...), fault.Retryable, "orders/0 [1,2)", "23503")
 		b.MustDeliver(applytest.Want{Applied: 2, Skipped: 2, Next: position.Cut{applytest.P(0): 3, parents: 2}}, batch...)
 		ended(t, s)
 	})
@@ -173,7 +173,7 @@ func TestForeignKey(t *testing.T) {
 		t.Parallel()
 		s, b := begin(t, " DEFERRABLE INITIALLY DEFERRED")
 		want := applytest.Want{Class: fault.Retryable, Applied: 1, Next: position.Cut{applytest.P(0): 1}}
-		mustBe(t, b.MustDeliver(want, batch[0]), fault.Retryable, "orders/0 [1,2)", "23503")
+		mustBe(t, b.MustFail(want, batch[0]), fault.Retryable, "orders/0 [1,2)", "23503")
 		b.MustDeliver(applytest.Want{Applied: 3, Skipped: 1, Next: position.Cut{applytest.P(0): 3, parents: 2}}, batch...)
 		ended(t, s)
 	})
@@ -218,7 +218,7 @@ func TestSchemaChange(t *testing.T) {
 				}},
 				applytest.Items(applytest.P(1), span(0, 3), "a"),
 			}
-			err := b.MustDeliver(applytest.Want{Class: fault.Misconfigured, Applied: 4, Next: cut(2, 3)}, batch...)
+			err := b.MustFail(applytest.Want{Class: fault.Misconfigured, Applied: 4, Next: cut(2, 3)}, batch...)
 			mustBe(t, err, fault.Misconfigured, "orders/0 [2,3)")
 			s.db.Exec(t, c.mend)
 			b.MustDeliver(applytest.Want{Applied: 2, Skipped: 4, Next: cut(4, 3)}, batch...)

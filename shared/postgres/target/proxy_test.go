@@ -45,12 +45,12 @@ func (f flight) commits() bool {
 type verdict int32
 
 const (
-	pass          verdict = iota
-	cutBefore             // never forwarded; the client is cut
-	swallowReply          // forwarded; the reply is taken away and then the client is cut
-	holdReply             // forwarded; the reply is taken away and the client left waiting
-	warnInReply           // forwarded; a warning is put before the answer to COMMIT
-	cutInSync             // forwarded but for the last byte of Sync, so that COMMIT is whole; both are cut
+	pass         verdict = iota
+	cutBefore            // never forwarded; the client is cut
+	swallowReply         // forwarded; the reply is taken away and then the client is cut
+	holdReply            // forwarded; the reply is taken away and the client left waiting
+	warnInReply          // forwarded; a warning is put before the answer to COMMIT
+	cutInSync            // forwarded but for the last byte of Sync, so that COMMIT is whole; both are cut
 )
 
 // onCommit is a judge that does v to the first flight that commits and lets all else pass.
@@ -255,7 +255,7 @@ func (p *proxy) answer(server, client net.Conn, reply *atomic.Int32) {
 // warning is the NoticeResponse of a server that gave up waiting for its standby.
 func warning() []byte {
 	body := "SWARNING\x00VWARNING\x00C01000\x00Mcanceling wait for synchronous replication due to user request\x00\x00"
-	return append(binary.BigEndian.AppendUint32([]byte{'N'}, uint32(len(body)+4)), body...)
+	return append(binary.BigEndian.AppendUint32([]byte{'N'}, uint32(len(body)+4)), body...) //nolint:gosec // a short text
 }
 
 func readStartup(r io.Reader) (message []byte, code uint32, err error) {

@@ -201,7 +201,9 @@ func within(t *testing.T, limit time.Duration) context.Context {
 }
 
 // span is the range [from, until).
-func span(from, until position.Offset) position.Range { return position.Range{From: from, Until: until} }
+func span(from, until position.Offset) position.Range {
+	return position.Range{From: from, Until: until}
+}
 
 // items is a run of partition 0.
 func items(from, until position.Offset, body string) record.Run {
@@ -227,6 +229,7 @@ func mustBe(t *testing.T, err error, class fault.Class, parts ...string) {
 func TestTarget(t *testing.T) {
 	t.Parallel()
 	applytest.Exercise(t, func(t *testing.T) applytest.Subject {
+		t.Helper()
 		return open(t, "", target.Options{Connections: 4})
 	})
 }

@@ -41,7 +41,10 @@ type Options struct {
 	ConnectTimeout      time.Duration // 0 means 5 s
 	// CatalogAge is how long a table's description is believed; 0 means a minute.
 	CatalogAge time.Duration
-	Now        func() time.Time
+	// LeastCopied is the smallest group of new rows that is tried by COPY; 0 means 256, from where on COPY saves more than
+	// its round trips cost.
+	LeastCopied int
+	Now         func() time.Time
 }
 
 func (o Options) withDefaults() Options {
@@ -60,6 +63,9 @@ func (o Options) withDefaults() Options {
 	if o.CatalogAge == 0 {
 		o.CatalogAge = time.Minute
 	}
+	if o.LeastCopied == 0 {
+		o.LeastCopied = leastCopied
+	}
 	return o
 }
 
@@ -76,6 +82,8 @@ type Target struct {
 	checked bool // the ledger's version was found to be one that this release knows
 	closed  bool
 	tables  map[change.Name]known // by the source's name
+	// copyAgain is when a table may be tried by COPY again, by the target's name.
+	copyAgain map[change.Name]time.Time
 }
 
 type known struct {
@@ -102,6 +110,8 @@ func New(options Options) (*Target, error) {
 		ledger:  ledger.New(options.LedgerSchema),
 		writer:  writer.New(options.LedgerSchema, options.Flow),
 		slots:   make(chan struct{}, options.Connections),
+
+		copyAgain: map[change.Name]time.Time{},
 	}
 	t.Forget()
 	return t, nil

@@ -2,8 +2,6 @@ package target
 
 import (
 	"context"
-	"errors"
-	"slices"
 
 	"tidemark/shared/apply"
 	"tidemark/shared/fault"
@@ -61,19 +59,45 @@ func (t *Target) Begin(ctx context.Context, opening apply.Opening) (apply.Transa
 // Ledger is what Begin read.
 func (tx *transaction) Ledger() apply.Ledger { return tx.ledger }
 
-// Commit writes work and commits in one round trip. See apply.Transaction.
+// Commit writes work and commits in one round trip, or in a few more where groups come in by COPY. See
+// apply.Transaction.
 func (tx *transaction) Commit(ctx context.Context, work apply.Work) error {
-	f, err := tx.prepare(work)
-	if err != nil {
-		tx.Rollback(ctx)
-		return err
-	}
-	answers, err := tx.c.flight(ctx, f.statements)
-	if err != nil {
-		if failed := tx.failed(ctx, err, f.groupOf(len(answers))); len(answers) != f.identities || !isRefusal(failed) {
-			return failed
+	s := script{}
+	for i, g := range work.Groups {
+		table, err := catalog.Of(g.Relation)
+		if err != nil {
+			tx.Rollback(ctx)
+			return err
 		}
-		return fault.New(fault.Retryable, "commit: %w", apply.ErrIdentityTaken)
+		copied, err := tx.copyIn(ctx, &s, table, g)
+		if err != nil {
+			return err
+		}
+		if copied {
+			continue
+		}
+		statements, err := tx.target.writer.Append(nil, table, g)
+		if err != nil {
+			tx.Rollback(ctx)
+			return &apply.WorkError{Err: err, Group: i}
+		}
+		s.add(i, statements...)
+	}
+	if len(work.Identities) > 0 {
+		s.add(ownerIdentities, tx.target.ledger.Remember(work))
+	}
+	if len(work.Advances) > 0 {
+		s.add(ownerNone, tx.target.ledger.Advance(work))
+	}
+	s.add(ownerNone, postgres.Statement{SQL: "COMMIT"})
+	return tx.conclude(ctx, &s)
+}
+
+// conclude sends what is left of a transaction, COMMIT at its end.
+func (tx *transaction) conclude(ctx context.Context, s *script) error {
+	answers, err := tx.c.flight(ctx, s.statements)
+	if err != nil {
+		return tx.failed(ctx, err, s.ownerOf(len(answers)))
 	}
 	// A COMMIT in a failed transaction answers ROLLBACK, without an error. A warning beside COMMIT says that the server
 	// gave up waiting for a standby: committed here, perhaps not there.
@@ -90,63 +114,52 @@ func (tx *transaction) Commit(ctx context.Context, work apply.Work) error {
 	return nil
 }
 
-// prepared is the second round trip: the statements of each group, advance and COMMIT.
-type prepared struct {
+// script is what is to be sent: statements, and for each what it belongs to.
+type script struct {
 	statements []postgres.Statement
-	ends       []int // for each group, the index behind its last statement
-	identities int   // the index of the statement that records identities, -1 when there is none
+	owners     []int // an index of the work's groups, or one of the constants below
 }
 
-// groupOf is the group that a statement belongs to, -1 for advance and COMMIT.
-func (p prepared) groupOf(statement int) int {
-	if len(p.ends) == 0 || statement >= p.ends[len(p.ends)-1] {
-		return -1
+const (
+	ownerNone       = -1 // of the ledger, or of the transaction itself
+	ownerIdentities = -2
+)
+
+func (s *script) add(owner int, statements ...postgres.Statement) {
+	s.statements = append(s.statements, statements...)
+	for range statements {
+		s.owners = append(s.owners, owner)
 	}
-	group, _ := slices.BinarySearch(p.ends, statement+1)
-	return group
 }
 
-func (tx *transaction) prepare(work apply.Work) (prepared, error) {
-	p := prepared{identities: -1}
-	for i, g := range work.Groups {
-		table, err := catalog.Of(g.Relation)
-		if err != nil {
-			return p, err
-		}
-		if p.statements, err = tx.target.writer.Append(p.statements, table, g); err != nil {
-			return p, &apply.WorkError{Err: err, Group: i}
-		}
-		p.ends = append(p.ends, len(p.statements))
+func (s *script) ownerOf(statement int) int {
+	if statement >= len(s.owners) {
+		return ownerNone
 	}
-	if len(work.Identities) > 0 {
-		p.identities = len(p.statements)
-		p.statements = append(p.statements, tx.target.ledger.Remember(work))
-	}
-	if len(work.Advances) > 0 {
-		p.statements = append(p.statements, tx.target.ledger.Advance(work))
-	}
-	p.statements = append(p.statements, postgres.Statement{SQL: "COMMIT"})
-	return p, nil
+	return s.owners[statement]
 }
 
-// failed judges an error of the second round trip. An error that the server replied with, even to COMMIT itself, means
-// that nothing was applied. Anything else leaves the outcome open, because COMMIT was on its way.
-func (tx *transaction) failed(ctx context.Context, err error, group int) error {
+// failed judges an error of the round trip that ends in COMMIT. An error that the server replied with, even to COMMIT
+// itself, means that nothing was applied. Anything else leaves the outcome open, because COMMIT was on its way.
+func (tx *transaction) failed(ctx context.Context, err error, owner int) error {
 	if !isServerReply(err) {
 		tx.target.discard(tx.c)
 		return fault.New(fault.UnknownOutcome, "commit: %w", err)
 	}
-	tx.Rollback(ctx)
-	classified := postgres.Classify(err)
-	if postgres.IsRefusal(err) {
-		return &apply.WorkError{Err: classified, Group: group}
-	}
-	return classified
+	return tx.refused(ctx, err, owner)
 }
 
-func isRefusal(err error) bool {
-	_, ok := errors.AsType[*apply.WorkError](err)
-	return ok
+// refused ends a transaction that the server refused to go on with.
+func (tx *transaction) refused(ctx context.Context, err error, owner int) error {
+	tx.Rollback(ctx)
+	classified := postgres.Classify(err)
+	switch {
+	case !postgres.IsRefusal(err):
+		return classified
+	case owner == ownerIdentities:
+		return fault.New(fault.Retryable, "commit: %w", apply.ErrIdentityTaken)
+	}
+	return &apply.WorkError{Err: classified, Group: owner}
 }
 
 // Rollback ends the transaction. If the server cannot be told, cutting the connection tells it.
