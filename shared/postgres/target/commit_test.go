@@ -95,6 +95,12 @@ func TestCommit(t *testing.T) {
 		b.MustDeliver(nothing(fault.Fenced), run)
 		b.MustDeliver(skipped, run)
 	})
+	t.Run("AnotherAnswerThanCommitIsNeverSuccess", func(t *testing.T) {
+		t.Parallel()
+		b, _, _ := proxied(t, "", onCommit(rollbackReply))
+		mustBe(t, b.MustFail(nothing(fault.Bug), run), fault.Bug, "ROLLBACK")
+		b.MustDeliver(skipped, run)
+	})
 	t.Run("AWarningBesideCommitAsksTheLedger", func(t *testing.T) {
 		t.Parallel()
 		b, _, p := proxied(t, "", onCommit(warnInReply))

@@ -204,7 +204,7 @@ func (p *proxy) ask(client, server net.Conn, reply *atomic.Int32) {
 		case cutInSync:
 			_, _ = server.Write(pending[:len(pending)-1]) // the server is cut next
 			return
-		case pass, swallowReply, holdReply, warnInReply:
+		case pass, swallowReply, holdReply, warnInReply, rollbackReply:
 		}
 		reply.Store(int32(v))
 		if _, err := server.Write(pending); err != nil {
@@ -245,6 +245,8 @@ func (p *proxy) answer(server, client net.Conn, reply *atomic.Int32) {
 			continue
 		case v == warnInReply && message[0] == 'C' && string(message[5:]) == "COMMIT\x00":
 			message = append(warning(), message...)
+		case v == rollbackReply && message[0] == 'C' && string(message[5:]) == "COMMIT\x00":
+			message = append([]byte{'C', 0, 0, 0, 13}, "ROLLBACK\x00"...)
 		}
 		if _, err := client.Write(message); err != nil {
 			return

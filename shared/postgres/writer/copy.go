@@ -70,21 +70,25 @@ func appendCell(to []byte, value change.Value) []byte {
 	text := value.Bytes()
 	start := 0
 	for i, c := range text {
-		escaped := byte(0)
-		switch c {
-		case '\\':
-			escaped = '\\'
-		case '\n':
-			escaped = 'n'
-		case '\r':
-			escaped = 'r'
-		case '\t':
-			escaped = 't'
-		default:
-			continue
+		if escaped := copyEscape(c); escaped != 0 {
+			to = append(append(to, text[start:i]...), '\\', escaped)
+			start = i + 1
 		}
-		to = append(append(to, text[start:i]...), '\\', escaped)
-		start = i + 1
 	}
 	return append(to, text[start:]...)
+}
+
+// copyEscape is what stands behind a backslash for a byte that cannot stand for itself, 0 for all others.
+func copyEscape(c byte) byte {
+	switch c {
+	case '\\':
+		return '\\'
+	case '\n':
+		return 'n'
+	case '\r':
+		return 'r'
+	case '\t':
+		return 't'
+	}
+	return 0
 }
