@@ -29,7 +29,8 @@ func assembleFor(environment *config.Apply, out io.Writer) (*handler, error) {
 	written, err := target.New(target.Options{
 		Database: environment.Database.Reveal(), LedgerSchema: environment.LedgerSchema, Flow: flow.Name,
 		Route: route(flow.Routes), IgnoreUnknownTables: flow.IgnoreUnknownTables,
-		Connections: environment.Connections, ConnectTimeout: environment.ConnectTimeout, Now: time.Now,
+		Connections: environment.Connections, ConnectTimeout: environment.ConnectTimeout,
+		Unprepared: !environment.PreparedStatements, Now: time.Now,
 	})
 	if err != nil {
 		return nil, err

@@ -30,7 +30,9 @@ type Process struct {
 	LedgerSchema   string
 	Connections    int
 	ConnectTimeout time.Duration
-	LogLevel       slog.Level
+	// PreparedStatements is false behind a pooler that gives a session another connection.
+	PreparedStatements bool
+	LogLevel           slog.Level
 }
 
 // Apply is the environment of the apply function.

@@ -101,6 +101,9 @@ func variableLimits() []limit {
 		{"TIDEMARK_FLOW_FILE", []string{"f", "/var/task/flow.yaml"}, map[string]string{
 			"": "is not set", "a\x00b": "holds a zero byte",
 		}},
+		{"TIDEMARK_PREPARED_STATEMENTS", []string{"", "true", "false"}, map[string]string{
+			"off": "is not an allowed value", "0": "is not an allowed value",
+		}},
 		{"TIDEMARK_PARTIAL_REPLIES", []string{"", "true", "false"}, map[string]string{
 			"yes": "is not an allowed value", "1": "is not an allowed value", "True": "is not an allowed value",
 		}},
@@ -134,7 +137,7 @@ func TestLoadApply(t *testing.T) {
 			Process: config.Process{
 				TargetID:     "shop-prod",
 				Database:     secret.New("postgres://tidemark@db.example.com/shop?sslmode=verify-full"),
-				LedgerSchema: "tidemark", Connections: 1, ConnectTimeout: 5 * time.Second, LogLevel: slog.LevelInfo,
+				LedgerSchema: "tidemark", Connections: 1, ConnectTimeout: 5 * time.Second, PreparedStatements: true, LogLevel: slog.LevelInfo,
 			},
 			FlowFile: "/var/task/flow.yaml",
 		}
@@ -153,7 +156,7 @@ func TestLoadApply(t *testing.T) {
 		want := config.Apply{
 			Process: config.Process{
 				TargetID: "shop-prod", Database: secret.New(url), LedgerSchema: "ledger", Connections: 2,
-				ConnectTimeout: time.Minute, LogLevel: slog.LevelWarn,
+				ConnectTimeout: time.Minute, PreparedStatements: true, LogLevel: slog.LevelWarn,
 			},
 			FlowFile: "/var/task/flow.yaml", PartialReplies: true,
 		}

@@ -56,6 +56,11 @@ func processVariables() []setting.Field[Process] {
 				"A function's environment serves one delivery at a time, so two is the most it can use.",
 		}, setting.Number(1, 2), func(p *Process) *int { return &p.Connections }),
 		setting.Scalar(setting.Setting{
+			Name: "TIDEMARK_PREPARED_STATEMENTS", Default: "true",
+			Meaning: "Whether statements that come often are prepared. " +
+				"Say false behind a pooler that gives a session another connection (PgBouncer in transaction mode, RDS Proxy).",
+		}, setting.Switch(), func(p *Process) *bool { return &p.PreparedStatements }),
+		setting.Scalar(setting.Setting{
 			Name: "TIDEMARK_CONNECT_TIMEOUT", Default: "5s",
 			Meaning: "Longest wait for a new connection to the target.",
 		}, setting.Duration(100*time.Millisecond, time.Minute), func(p *Process) *time.Duration { return &p.ConnectTimeout }),

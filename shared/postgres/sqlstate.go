@@ -46,7 +46,7 @@ func classOfState(sqlstate string) (fault.Class, bool) {
 		return fault.Fenced, true
 	case "23502", "23514", "23505", "23P01", "54000", "P0001", StateRowMissing:
 		return fault.Poison, true
-	case "55P03", "25006", "25P03", "23503", StateMoveWaits:
+	case "55P03", "25006", "25P03", "26000", "23503", StateMoveWaits:
 		return fault.Retryable, true
 	case "3D000", "3F000":
 		return fault.Misconfigured, true
@@ -102,6 +102,8 @@ func hintOf(server *pgconn.PgError) string {
 	case server.Code == StateRowMissing:
 		return "an update names columns that the record does not carry and the row it belongs to is not there: " +
 			"the target lost it, or the flow began after the row was made"
+	case server.Code == "26000":
+		return "the session lost its prepared statements: behind a pooler set TIDEMARK_PREPARED_STATEMENTS=false"
 	case server.Code == StateMoveWaits:
 		return "the other half of the key change is still ahead in another partition; it is delivered again until then"
 	}
@@ -167,8 +169,11 @@ func IsRefusal(err error) bool {
 		return false
 	}
 	switch server.Code {
-	case StateNotMoved, StateNotOwner, "25006", "25P02", "25P03", "55P03":
+	case StateNotMoved, StateNotOwner, "25006", "25P02", "25P03", "26000", "55P03":
 		return false
+	}
+	if len(server.Code) != sqlstateLength {
+		return true
 	}
 	switch server.Code[:2] {
 	case "08", "40", "53", "57":

@@ -42,7 +42,7 @@ func (o *Operator) Init(ctx context.Context, id position.TargetID) (life Life, m
 	if err := id.Validate(); err != nil {
 		return life, false, fault.New(fault.Misconfigured, "init: %w", err).WithHint("correct TIDEMARK_TARGET_ID")
 	}
-	err = o.act(ctx, "init", func(tx pgx.Tx) (any, any, error) {
+	err = o.act(ctx, "init", map[string]any{"target_id": id}, func(tx pgx.Tx) (any, any, error) {
 		before, err := o.readLife(ctx, tx)
 		if err != nil {
 			return nil, nil, err
@@ -115,7 +115,7 @@ func (o *Operator) StartFlow(
 	ctx context.Context, id position.TargetID, flow string, starts []Start, reason string,
 ) ([]Moved, error) {
 	var moved []Moved
-	err := o.act(ctx, "flow start", func(tx pgx.Tx) (any, any, error) {
+	err := o.act(ctx, "flow start", map[string]any{"flow": flow, "starts": starts, "reason": reason}, func(tx pgx.Tx) (any, any, error) {
 		life, err := o.readLife(ctx, tx)
 		if err != nil {
 			return nil, nil, err
@@ -134,7 +134,7 @@ func (o *Operator) StartFlow(
 			}
 			moved = append(moved, m)
 		}
-		return nil, map[string]any{"flow": flow, "moved": moved, "reason": reason}, nil
+		return nil, moved, nil
 	})
 	return moved, err
 }
@@ -178,7 +178,7 @@ func (o *Operator) startPartition(ctx context.Context, tx pgx.Tx, flow string, s
 			WithHint("to move it to %s give --reason: forward leaves out %s for good, back applies the records again",
 				s.At, position.Range{From: from, Until: s.At})
 	}
-	_, err = tx.Exec(ctx, "UPDATE "+o.schema+".checkpoint SET next_offset = $4, generation = generation + 1, record_time = now(),"+
+	_, err = tx.Exec(ctx, "UPDATE "+o.schema+".checkpoint SET next_offset = $4, generation = generation + 1, record_time = greatest(record_time, now()),"+
 		" leader_epoch = NULL, topic_id = NULL, updated_at = now() WHERE flow = $1 AND topic = $2 AND partition = $3",
 		flow, p.Topic, p.Number, at)
 	if err != nil {
@@ -208,22 +208,24 @@ func (o *Operator) addGap(ctx context.Context, tx pgx.Tx, g gap) error {
 
 // act runs one act and its audit row in a transaction. An act that returns neither before nor after changed nothing and
 // leaves no row.
-func (o *Operator) act(ctx context.Context, name string, do func(pgx.Tx) (before, after any, err error)) error {
+func (o *Operator) act(
+	ctx context.Context, name string, arguments any, do func(pgx.Tx) (before, after any, err error),
+) error {
 	err := pgx.BeginFunc(ctx, o.conn, func(tx pgx.Tx) error {
 		before, after, err := do(tx)
 		if err != nil || before == nil && after == nil {
 			return err
 		}
-		was, err := json.Marshal(before)
-		if err != nil {
-			return err
+		columns := make([]any, 0, 3)
+		for _, value := range []any{arguments, before, after} {
+			text, err := json.Marshal(value)
+			if err != nil {
+				return err
+			}
+			columns = append(columns, text)
 		}
-		is, err := json.Marshal(after)
-		if err != nil {
-			return err
-		}
-		_, err = tx.Exec(ctx, "INSERT INTO "+o.schema+".audit (actor, act, arguments, before, after) VALUES ($1, $2, '{}', $3, $4)",
-			o.actor, name, was, is)
+		_, err = tx.Exec(ctx, "INSERT INTO "+o.schema+".audit (actor, act, arguments, before, after)"+
+			" VALUES ($1, $2, $3, nullif($4::jsonb, 'null'), $5)", append([]any{o.actor, name}, columns...)...)
 		return err
 	})
 	if err != nil {

@@ -202,7 +202,7 @@ func TestStartFlow(t *testing.T) {
 			"orders\t0\t0\t0\norders\t1\t7\t0\n")
 		mustSay(t, db, gapQuery, "orders\t1\t0\t0\t7\torigin\tops\t\n")
 		mustSay(t, db, "SELECT incarnation = (SELECT incarnation FROM tidemark.target) FROM tidemark.checkpoint", "t\nt\n")
-		mustSay(t, db, "SELECT actor, act, after->>'flow', jsonb_array_length(after->'moved') FROM tidemark.audit WHERE act <> 'init'",
+		mustSay(t, db, "SELECT actor, act, arguments->>'flow', jsonb_array_length(after) FROM tidemark.audit WHERE act <> 'init'",
 			"ops\tflow start\tflow\t2\n")
 	})
 	t.Run("MovesNothingWithoutAReason", func(t *testing.T) {
@@ -244,7 +244,7 @@ func TestStartFlow(t *testing.T) {
 		}
 		mustSay(t, db, "SELECT next_offset, generation FROM tidemark.checkpoint", "9\t1\n")
 		mustSay(t, db, gapQuery, "orders\t0\t0\t0\t5\torigin\tops\t\norders\t0\t1\t5\t9\taccepted\tops\tretention ate it\n")
-		mustSay(t, db, "SELECT after->>'reason' FROM tidemark.audit ORDER BY id DESC LIMIT 1", "retention ate it\n")
+		mustSay(t, db, "SELECT arguments->>'reason' FROM tidemark.audit ORDER BY id DESC LIMIT 1", "retention ate it\n")
 	})
 	t.Run("BeginsANewGenerationWhenItMovesBack", func(t *testing.T) {
 		t.Parallel()

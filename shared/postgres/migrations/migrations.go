@@ -8,6 +8,7 @@ package migrations
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"embed"
 	"fmt"
 	"io"
@@ -17,8 +18,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
-	"github.com/pressly/goose/v3/database"
-	"github.com/pressly/goose/v3/lock"
 
 	"tidemark/shared/fault"
 	"tidemark/shared/postgres"
@@ -48,26 +47,33 @@ func Up(ctx context.Context, config *pgx.ConnConfig, schema string) (Result, err
 			WithHint("correct TIDEMARK_LEDGER_SCHEMA")
 	}
 	db := stdlib.OpenDB(*config)
-	result, err := up(ctx, database.DBTxConn(db), schema, func() (*goose.Provider, error) {
-		locker, err := lock.NewPostgresSessionLocker()
-		if err != nil {
-			return nil, err
-		}
-		return goose.NewProvider(goose.DialectPostgres, db, schemaFS{postgres.QuoteName(schema)},
-			goose.WithTableName(schema+"."+VersionTable), goose.WithSessionLocker(locker),
-			goose.WithDisableGlobalRegistry(true))
-	})
+	result, err := alone(ctx, db, func() (Result, error) { return up(ctx, db, schema) })
 	if closeErr := db.Close(); err == nil && closeErr != nil {
 		err = closeErr
 	}
 	return result, postgres.Classify(err)
 }
 
-func up(ctx context.Context, db database.DBTxConn, schema string, provide func() (*goose.Provider, error)) (Result, error) {
+// alone runs do while no other run is under way on the database. The lock also covers what comes before the first version:
+// IF NOT EXISTS does not save two sessions that make one schema at once. It ends with its session, when db is closed.
+func alone(ctx context.Context, db *sql.DB, do func() (Result, error)) (Result, error) {
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return Result{}, err
+	}
+	defer func() { _ = conn.Close() }() // back to the pool, with the lock
+	if _, err := conn.ExecContext(ctx, "SELECT pg_advisory_lock(hashtextextended('tidemark migrate', 0))"); err != nil {
+		return Result{}, fmt.Errorf("wait for another run: %w", err)
+	}
+	return do()
+}
+
+func up(ctx context.Context, db *sql.DB, schema string) (Result, error) {
 	if _, err := db.ExecContext(ctx, "CREATE SCHEMA IF NOT EXISTS "+postgres.QuoteName(schema)); err != nil {
 		return Result{}, fmt.Errorf("create schema %s: %w", schema, err)
 	}
-	provider, err := provide()
+	provider, err := goose.NewProvider(goose.DialectPostgres, db, schemaFS{postgres.QuoteName(schema)},
+		goose.WithTableName(schema+"."+VersionTable), goose.WithDisableGlobalRegistry(true))
 	if err != nil {
 		return Result{}, fault.New(fault.Bug, "read the migrations: %w", err)
 	}

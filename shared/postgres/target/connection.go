@@ -18,6 +18,7 @@ import (
 type connection struct {
 	pg     *pgconn.PgConn
 	warned atomic.Bool // a warning came in since the last flight began
+	often  often
 }
 
 var errNoCancel = errors.New("cancel requests are never sent: a cancelled COMMIT may succeed without its standby")
@@ -29,10 +30,10 @@ type connecting struct{}
 //
 // The driver sends a cancel request when it gives a connection up. One that meets a COMMIT waiting for a standby makes
 // the COMMIT succeed without it, so the dialer refuses whatever is not the making of the connection itself (A14).
-func connect(ctx context.Context, config *pgconn.Config, timeout time.Duration) (*connection, error) {
+func connect(ctx context.Context, config *pgconn.Config, timeout time.Duration, prepare bool) (*connection, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	c := &connection{}
+	c := &connection{often: newOften(prepare)}
 	own := config.Copy()
 	dial := own.DialFunc
 	own.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -87,6 +88,10 @@ func (c *connection) flight(ctx context.Context, statements []postgres.Statement
 		var formats []int16 // none: text
 		if statements[i].Binary {
 			formats = []int16{binaryFormat}
+		}
+		if name, ok := c.often.use(statements[i]); ok {
+			batch.ExecPrepared(name, statements[i].Params, formats, nil)
+			continue
 		}
 		batch.ExecParams(statements[i].SQL, statements[i].Params, nil, formats, nil)
 	}

@@ -3,6 +3,7 @@ package target
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -81,9 +82,13 @@ func isAboutData(err error) bool {
 	if !ok || !isServerReply(err) {
 		return false
 	}
-	switch server.Code[:2] {
-	case "22", "23", "54":
+	if server.Code == "0A000" {
 		return true
 	}
-	return server.Code == "0A000"
+	for _, class := range []string{"22", "23", "54"} {
+		if strings.HasPrefix(server.Code, class) {
+			return true
+		}
+	}
+	return false
 }

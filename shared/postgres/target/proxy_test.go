@@ -45,12 +45,13 @@ func (f flight) commits() bool {
 type verdict int32
 
 const (
-	pass         verdict = iota
-	cutBefore            // never forwarded; the client is cut
-	swallowReply         // forwarded; the reply is taken away and then the client is cut
-	holdReply            // forwarded; the reply is taken away and the client left waiting
-	warnInReply          // forwarded; a warning is put before the answer to COMMIT
-	cutInSync            // forwarded but for the last byte of Sync, so that COMMIT is whole; both are cut
+	pass          verdict = iota
+	cutBefore             // never forwarded; the client is cut
+	swallowReply          // forwarded; the reply is taken away and then the client is cut
+	holdReply             // forwarded; the reply is taken away and the client left waiting
+	warnInReply           // forwarded; a warning is put before the answer to COMMIT
+	rollbackReply         // forwarded; the answer to COMMIT says ROLLBACK
+	cutInSync             // forwarded but for the last byte of Sync, so that COMMIT is whole; both are cut
 )
 
 // onCommit is a judge that does v to the first flight that commits and lets all else pass.

@@ -44,7 +44,9 @@ type Options struct {
 	// LeastCopied is the smallest group of new rows that is tried by COPY; 0 means 256, from where on COPY saves more than
 	// its round trips cost.
 	LeastCopied int
-	Now         func() time.Time
+	// Unprepared keeps statements from being prepared, for poolers that give a session another connection.
+	Unprepared bool
+	Now        func() time.Time
 }
 
 func (o Options) withDefaults() Options {
@@ -163,7 +165,7 @@ func (t *Target) idleOrNew(ctx context.Context) (*connection, bool, error) {
 	if c != nil {
 		return c, true, nil
 	}
-	c, err := connect(ctx, t.address, t.options.ConnectTimeout)
+	c, err := connect(ctx, t.address, t.options.ConnectTimeout, !t.options.Unprepared)
 	if err != nil {
 		return nil, false, err
 	}
@@ -237,14 +239,14 @@ func (t *Target) onFresh(ctx context.Context, do func(*connection) error) (*conn
 	}
 }
 
-// limits are the time limits of a transaction as settings: what the deadline leaves for a statement, half of it for a
-// lock, so that there is time to say that it was not had.
+// limits are the time limits of a transaction as settings: most of what the deadline leaves for a statement, half of it for
+// a lock, so that the server says no before the client has to cut the connection.
 func (t *Target) limits(ctx context.Context) (statement, lock, idle string) {
 	left := defaultLimit
 	if deadline, ok := ctx.Deadline(); ok {
 		left = max(deadline.Sub(t.options.Now()), time.Millisecond)
 	}
-	return milliseconds(left), milliseconds(left / 2), milliseconds(left + idleGrace)
+	return milliseconds(left / 10 * 9), milliseconds(left / 2), milliseconds(left + idleGrace)
 }
 
 const (

@@ -110,6 +110,10 @@ func (tx *transaction) conclude(ctx context.Context, s *script) error {
 		tx.target.discard(tx.c)
 		return fault.New(fault.UnknownOutcome, "commit: the server warned beside its answer")
 	}
+	if err := tx.c.prepareDue(ctx); err != nil {
+		tx.target.discard(tx.c) // what is committed is committed
+		return nil
+	}
 	tx.target.release(tx.c)
 	return nil
 }

@@ -90,8 +90,7 @@ CREATE TABLE {{schema}}.moved_row (
 );
 
 -- advance moves exactly the checkpoints that are named, or raises. It is the last statement before COMMIT: an UPDATE that
--- matched nothing would not stop a COMMIT that is already on its way, an exception does. It also lifts the statement
--- time limit, because a COMMIT that is cancelled while it waits for a standby succeeds with a mere warning.
+-- matched nothing would not stop a COMMIT that is already on its way, an exception does.
 -- Whoever changes target.state or target.incarnation locks the checkpoint rows first, so nobody is between.
 -- +goose StatementBegin
 CREATE FUNCTION {{schema}}.advance(
@@ -115,12 +114,12 @@ BEGIN
      AND c.next_offset = a.from_offset AND a.next_offset > a.from_offset
      AND c.incarnation = p_incarnation;
   GET DIAGNOSTICS moved = ROW_COUNT;
-  IF moved <> cardinality(p_topics) OR moved <> cardinality(p_partitions) OR moved <> cardinality(p_from)
-     OR moved <> cardinality(p_next) OR moved <> cardinality(p_record_times) THEN
+  IF moved IS DISTINCT FROM cardinality(p_topics) OR moved IS DISTINCT FROM cardinality(p_partitions)
+     OR moved IS DISTINCT FROM cardinality(p_from) OR moved IS DISTINCT FROM cardinality(p_next)
+     OR moved IS DISTINCT FROM cardinality(p_record_times) THEN
     RAISE EXCEPTION 'flow %: % of % checkpoints stood where they were expected', p_flow, moved, cardinality(p_topics)
       USING ERRCODE = 'TM001';
   END IF;
-  PERFORM set_config('statement_timeout', '0', true);
 END
 $advance$;
 -- +goose StatementEnd
