@@ -110,12 +110,17 @@ func (tx *transaction) conclude(ctx context.Context, s *script) error {
 		tx.target.discard(tx.c)
 		return fault.New(fault.UnknownOutcome, "commit: the server warned beside its answer")
 	}
-	if err := tx.c.prepareDue(ctx); err != nil {
-		tx.target.discard(tx.c) // what is committed is committed
-		return nil
-	}
-	tx.target.release(tx.c)
+	tx.done(ctx)
 	return nil
+}
+
+// done gives the connection back. Whatever becomes of it, what is committed is committed.
+func (tx *transaction) done(ctx context.Context) {
+	if tx.c.prepareDue(ctx) == nil {
+		tx.target.release(tx.c)
+	} else {
+		tx.target.discard(tx.c)
+	}
 }
 
 // script is what is to be sent: statements, and for each what it belongs to.
