@@ -54,7 +54,8 @@ func TestValue(t *testing.T) {
 func TestOp(t *testing.T) {
 	t.Parallel()
 	for op, want := range map[change.Op]string{
-		0: "unknown", change.Insert: "insert", change.Update: "update", change.Delete: "delete", change.Truncate: "truncate", 5: "unknown",
+		change.Insert: "insert", change.Update: "update", change.Delete: "delete", change.Truncate: "truncate",
+		0: "unknown", 5: "unknown", 255: "unknown",
 	} {
 		if got := op.String(); got != want {
 			t.Errorf("%d: got %s, want %s", op, got, want)

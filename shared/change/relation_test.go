@@ -13,7 +13,8 @@ func TestName(t *testing.T) {
 	t.Parallel()
 	t.Run("PrintsWhatItReads", func(t *testing.T) {
 		t.Parallel()
-		part := rapid.StringOfN(rapid.Rune().Filter(func(r rune) bool { return r != 0 && r != '.' }), 1, -1, change.MaxNameBytes)
+		letter := rapid.Rune().Filter(func(r rune) bool { return r != 0 && r != '.' })
+		part := rapid.StringOfN(letter, 1, -1, change.MaxNameBytes)
 		rapid.Check(t, func(t *rapid.T) {
 			want := change.Name{Schema: part.Draw(t, "schema"), Table: part.Draw(t, "table")}
 			if got, err := change.ParseName(want.String()); err != nil || got != want {
@@ -37,7 +38,8 @@ func TestName(t *testing.T) {
 	} {
 		t.Run("Takes"+name, func(t *testing.T) {
 			t.Parallel()
-			if got, err := change.ParseName(test.text); err != nil || got != test.want || got.String() != test.text || got.IsZero() {
+			got, err := change.ParseName(test.text)
+			if err != nil || got != test.want || got.String() != test.text || got.IsZero() {
 				t.Errorf("got %+v, %v, want %+v", got, err, test.want)
 			}
 		})

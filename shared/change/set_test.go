@@ -84,7 +84,8 @@ func writeRow(t *rapid.T, s *change.Set, row int) handed {
 		}
 		size := rapid.SampledFrom([]int{0, 1, 7, 30, 300, 5000}).Draw(t, "size")
 		text := strings.Repeat(string(rune('a'+(row+i)%26)), size)
-		switch room := s.Grow(rapid.SampledFrom([]int{0, size / 2, size, 2 * size}).Draw(t, "room")); rapid.IntRange(0, 5).Draw(t, "kind") {
+		room := s.Grow(rapid.SampledFrom([]int{0, size / 2, size, 2 * size}).Draw(t, "room"))
+		switch rapid.IntRange(0, 5).Draw(t, "kind") {
 		case 0:
 			text = "(missing)"
 		case 1:

@@ -22,9 +22,11 @@ func TestTargetID(t *testing.T) {
 		})
 	})
 	for name, text := range map[string]string{
-		"Nothing": "", "CapitalLetters": "Shop", "ABlank": "shop 1", "ANewline": "shop\n", "ASlash": "shop/1", "AParent": "..",
-		"ALeadingDot": ".shop", "ALeadingHyphen": "-shop", "ALeadingUnderscore": "_shop", "MoreThan63Bytes": strings.Repeat("a", 64),
-		"OtherLetters": "sh\u00f6p", "AZeroByte": "shop\x00", "BrokenUTF8": "shop\xff",
+		"Nothing": "", "CapitalLetters": "Shop", "ABlank": "shop 1", "ANewline": "shop\n", "ASlash": "shop/1",
+		"AParent":     "..",
+		"ALeadingDot": ".shop", "ALeadingHyphen": "-shop", "ALeadingUnderscore": "_shop",
+		"MoreThan63Bytes": strings.Repeat("a", 64),
+		"OtherLetters":    "sh\u00f6p", "AZeroByte": "shop\x00", "BrokenUTF8": "shop\xff",
 	} {
 		t.Run("Refuses"+name, func(t *testing.T) {
 			t.Parallel()
@@ -60,9 +62,11 @@ func TestIncarnation(t *testing.T) {
 		})
 	})
 	for name, text := range map[string]string{
-		"Nothing": "", "UpperCase": strings.ToUpper(life), "Braces": "{" + life + "}", "NoHyphens": strings.ReplaceAll(life, "-", ""),
-		"AURN": "urn:uuid:" + life, "ADigitTooFew": life[1:], "ADigitTooMany": life + "0", "ANewline": life + "\n",
-		"ABlankBefore": " " + life, "ALetterBeyondF": "g" + life[1:], "AHyphenElsewhere": "0190c5a-e7e1f-7abc-8def-0123456789ab",
+		"Nothing": "", "UpperCase": strings.ToUpper(life), "Braces": "{" + life + "}",
+		"NoHyphens": strings.ReplaceAll(life, "-", ""),
+		"AURN":      "urn:uuid:" + life, "ADigitTooFew": life[1:], "ADigitTooMany": life + "0", "ANewline": life + "\n",
+		"ABlankBefore": " " + life, "ALetterBeyondF": "g" + life[1:],
+		"AHyphenElsewhere": "0190c5a-e7e1f-7abc-8def-0123456789ab",
 	} {
 		t.Run("Refuses"+name, func(t *testing.T) {
 			t.Parallel()
@@ -102,7 +106,7 @@ func TestLineage(t *testing.T) {
 	})
 	t.Run("BeginsAtOne", func(t *testing.T) {
 		t.Parallel()
-		for l, want := range map[position.Lineage]bool{math.MinInt64: false, -1: false, 0: false, 1: true, math.MaxInt64: true} {
+		for l, want := range map[position.Lineage]bool{math.MinInt64: false, -1: false, 0: false, 1: true, 1 << 62: true} {
 			if got := l.Validate() == nil; got != want || l.IsZero() != (l == 0) {
 				t.Errorf("%d: got valid %t, want %t; zero %t", l, got, want, l.IsZero())
 			}

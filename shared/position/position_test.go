@@ -156,14 +156,18 @@ func TestTopic(t *testing.T) {
 	}
 }
 
-// TestLockOrder: partitions are locked by topic, then by number, so that two who lock the same ones never wait in a ring.
+// TestLockOrder: partitions are locked by topic, then by number, so two who lock the same ones never wait in a ring.
 func TestLockOrder(t *testing.T) {
 	t.Parallel()
 	t.Run("IsByTopicAndThenByNumber", func(t *testing.T) {
 		t.Parallel()
 		want := []position.Partition{
-			{Topic: "A", Number: 9}, {Topic: "a", Number: 0}, {Topic: "a", Number: 2}, {Topic: "a", Number: 10},
-			{Topic: "a.b", Number: 0}, {Topic: "b", Number: 1},
+			{Topic: "A", Number: 9},
+			{Topic: "a", Number: 0},
+			{Topic: "a", Number: 2},
+			{Topic: "a", Number: 10},
+			{Topic: "a.b", Number: 0},
+			{Topic: "b", Number: 1},
 		}
 		got := slices.Clone(want)
 		slices.Reverse(got)
@@ -176,7 +180,8 @@ func TestLockOrder(t *testing.T) {
 		t.Parallel()
 		few := rapid.Custom(func(t *rapid.T) position.Partition {
 			return position.Partition{
-				Topic: rapid.SampledFrom([]string{"a", "b", "aa"}).Draw(t, "topic"), Number: rapid.Int32Range(0, 2).Draw(t, "number"),
+				Topic:  rapid.SampledFrom([]string{"a", "b", "aa"}).Draw(t, "topic"),
+				Number: rapid.Int32Range(0, 2).Draw(t, "number"),
 			}
 		})
 		rapid.Check(t, func(t *rapid.T) {

@@ -104,8 +104,8 @@ func TestRange(t *testing.T) {
 }
 
 func cuts() *rapid.Generator[position.Cut] {
-	return rapid.Map(rapid.MapOfN(partitions(), offsets(), 0, 8), func(m map[position.Partition]position.Offset) position.Cut {
-		return m
+	return rapid.Custom(func(t *rapid.T) position.Cut {
+		return rapid.MapOfN(partitions(), offsets(), 0, 8).Draw(t, "cut")
 	})
 }
 

@@ -78,8 +78,10 @@ func TestRecord(t *testing.T) {
 		rec := record.Record{
 			Key: record.Present([]byte("12")), Value: record.Present([]byte("345")),
 			Headers: []record.Header{
-				{Name: "name", Value: record.Present([]byte("5"))}, {Name: "null", Value: record.Null()},
-				{Name: "name", Value: record.Present(nil)}, {Name: "", Value: record.Missing()},
+				{Name: "name", Value: record.Present([]byte("5"))},
+				{Name: "null", Value: record.Null()},
+				{Name: "name", Value: record.Present(nil)},
+				{Name: "", Value: record.Missing()},
 			},
 		}
 		if got, want := rec.Size(), 2+3+(4+1)+4+4; got != want {

@@ -17,18 +17,29 @@ import (
 // marker stands in every key and in every text of every record: output that holds it holds payload.
 const marker = "zebra"
 
-// ddl makes the tables that the histories write. audit counts what happens to orders and journal, so that an effect that
-// comes twice shows even where the rows end up the same. basket has no trigger, so its TRUNCATE is a real one.
+// ddl makes the tables that the histories write. audit counts what happens to rows, so that an effect that comes twice
+// shows even where the rows end up the same. The row triggers of orders and journal keep their changes one by one;
+// those of crate come a statement at a time and leave bulk statements and COPY allowed. basket has no trigger, so its
+// TRUNCATE is a real one.
 const ddl = `
 CREATE SCHEMA shop;
 CREATE TABLE shop.orders (code text PRIMARY KEY, customer text NOT NULL, note text);
 CREATE TABLE shop.journal (at bigint, entry text);
 CREATE TABLE shop.basket (code text PRIMARY KEY, amount bigint);
+CREATE TABLE shop.crate (code text PRIMARY KEY, amount bigint, note text);
 CREATE TABLE shop.audit (n bigint GENERATED ALWAYS AS IDENTITY, of text, act text);
 CREATE FUNCTION shop.note_act() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN INSERT INTO shop.audit (of, act) VALUES (TG_TABLE_NAME, TG_OP); RETURN NULL; END $$;
 CREATE TRIGGER audit AFTER INSERT OR UPDATE OR DELETE ON shop.orders FOR EACH ROW EXECUTE FUNCTION shop.note_act();
 CREATE TRIGGER audit AFTER INSERT OR UPDATE OR DELETE ON shop.journal FOR EACH ROW EXECUTE FUNCTION shop.note_act();
+CREATE FUNCTION shop.note_acts() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN INSERT INTO shop.audit (of, act) SELECT TG_TABLE_NAME, TG_OP FROM changed; RETURN NULL; END $$;
+CREATE TRIGGER inserts AFTER INSERT ON shop.crate REFERENCING NEW TABLE AS changed
+  FOR EACH STATEMENT EXECUTE FUNCTION shop.note_acts();
+CREATE TRIGGER updates AFTER UPDATE ON shop.crate REFERENCING NEW TABLE AS changed
+  FOR EACH STATEMENT EXECUTE FUNCTION shop.note_acts();
+CREATE TRIGGER deletes AFTER DELETE ON shop.crate REFERENCING OLD TABLE AS changed
+  FOR EACH STATEMENT EXECUTE FUNCTION shop.note_acts();
 `
 
 // stateSQL prints checkpoints, rows, acts and halves of key changes, all of one snapshot. A checkpoint at 0 says nothing.
@@ -37,12 +48,14 @@ const stateSQL = `SELECT line FROM (
   UNION ALL SELECT 'row orders ' || concat_ws('|', code, customer, coalesce(note, '\N')) FROM shop.orders
   UNION ALL SELECT 'row journal ' || concat_ws('|', at, entry) FROM shop.journal
   UNION ALL SELECT 'row basket ' || concat_ws('|', code, amount) FROM shop.basket
+  UNION ALL SELECT 'row crate ' || concat_ws('|', code, coalesce(amount::text, '\N'), coalesce(note, '\N'))
+    FROM shop.crate
   UNION ALL SELECT 'acts ' || of || ' ' || act || ' ' || count(*) FROM shop.audit GROUP BY of, act
   UNION ALL SELECT 'waiting halves ' || count(*) FROM tidemark.moved_row) AS lines ORDER BY line COLLATE "C"`
 
 // resetSQL takes a target back to before its first record. It waits for sessions that have not noticed their end.
 const resetSQL = `SET lock_timeout = '10s'; DELETE FROM tidemark.checkpoint; DELETE FROM tidemark.moved_row;
-DELETE FROM shop.orders; DELETE FROM shop.journal; DELETE FROM shop.basket; DELETE FROM shop.audit`
+DELETE FROM shop.orders; DELETE FROM shop.journal; DELETE FROM shop.basket; DELETE FROM shop.crate; DELETE FROM shop.audit`
 
 // table is a table of the source, its columns in order; the first is the key of a keyed one.
 type table struct {
@@ -55,6 +68,7 @@ var (
 	orders  = table{"orders", []string{"code", "customer", "note"}, true}
 	journal = table{"journal", []string{"at", "entry"}, false}
 	basket  = table{"basket", []string{"code", "amount"}, true}
+	crate   = table{"crate", []string{"code", "amount", "note"}, true}
 )
 
 func (t table) partition(number int32) position.Partition {
@@ -159,6 +173,30 @@ func (t table) object(cells row, missing []string) map[string]any {
 func (h *history) insert(t table, number int32, added row) {
 	h.change(t.partition(number), "c", act{table: t, added: added})
 }
+
+// again inserts a row that is there already.
+func (h *history) again(t table, number int32, removed, added row) {
+	h.change(t.partition(number), "c", act{table: t, removed: removed, added: added})
+}
+
+// replace deletes a row and makes it anew, which a bulk statement does as one update.
+func (h *history) replace(t table, number int32, removed, added row) {
+	p, gone := t.partition(number), act{table: t, removed: removed}
+	h.change(p, "d", gone)
+	h.forget(p)
+	h.add(p, t.key(gone), nil, act{})
+	h.again(t, number, removed, added)
+}
+
+// updateAndRemove changes some cells of a row and deletes it, of which a bulk statement does only the latter.
+func (h *history) updateAndRemove(t table, number int32, removed, changed row, missing ...string) {
+	h.update(t, number, removed, changed, missing...)
+	h.forget(t.partition(number))
+	h.remove(t, number, removed)
+}
+
+// forget takes the meaning of the last record away: the next one of its key has it.
+func (h *history) forget(p position.Partition) { h.acts[p][len(h.acts[p])-1] = act{} }
 
 // update changes a row. missing columns keep their value and are not in the record.
 func (h *history) update(t table, number int32, removed, added row, missing ...string) {
@@ -283,6 +321,9 @@ func everyKind() (h *history, first position.Cut) {
 	h.insert(journal, 0, row{"1", "zebra opened"})
 	h.insert(journal, 0, row{"1", "zebra opened"})
 	h.insert(basket, 0, row{"zebra-x", "7"})
+	for _, code := range strings.Fields("a b c d e f g h") {
+		h.insert(crate, 0, row{"zebra-" + code, "1", "zebra " + code})
+	}
 	first = h.end()
 
 	h.insert(basket, 0, row{"zebra-y", "8"})
@@ -298,5 +339,65 @@ func everyKind() (h *history, first position.Cut) {
 	h.move(orders, 0, 1, row{"zebra-a", "zebra eve", "zebra long note"}, row{"zebra-e", "zebra eve", "zebra long note"}, "note")
 	h.move(orders, 1, 0, row{"zebra-c", "zebra cid", "zebra other note"}, row{"zebra-f", "zebra cid", "zebra other note"})
 	h.update(orders, 1, row{"zebra-e", "zebra eve", "zebra long note"}, row{"zebra-e", "zebra eve", `\N`})
+	h.inBulk()
+	return h, first
+}
+
+// inBulk adds, to rows of crate that everyKind makes, every change that comes to bulk statements of two rows or more, and
+// those that do so as one.
+func (h *history) inBulk() {
+	of := func(code, amount string) row { return row{"zebra-" + code, amount, "zebra " + code} }
+	h.insert(crate, 0, of("i", "1"))
+	h.insert(crate, 0, of("j", `\N`))
+	for _, code := range []string{"a", "b"} {
+		h.update(crate, 0, of(code, "1"), of(code, "2"))
+	}
+	for _, code := range []string{"c", "d"} {
+		h.update(crate, 0, of(code, "1"), of(code, "3"), "note")
+	}
+	for _, code := range []string{"e", "f"} {
+		h.remove(crate, 0, of(code, "1"))
+	}
+	h.updateAndRemove(crate, 0, of("g", "1"), of("g", "4"), "note")
+	h.replace(crate, 0, of("h", "1"), of("h", "5"))
+}
+
+// newRows is how many rows of crate come at once in manyNew, and how many of the first partition. They are more than one
+// message of COPY holds.
+const newRows, newRowsOfFirst = 350, 200
+
+// manyNew is a history whose second delivery brings enough new rows of one table for COPY, from two partitions, with
+// changes of other kinds before and behind them. taken makes the last of the new rows one that is there: the server
+// finds out when it has all of them.
+func manyNew(taken bool) (h *history, first position.Cut) {
+	h = newHistory()
+	note := "zebra " + strings.Repeat("stripes ", 28)
+	of := func(n int) row { return row{fmt.Sprintf("zebra-%04d", n), strconv.Itoa(n), note} }
+	last, kept := of(newRows), row{"zebra-kept", "1", "zebra"}
+	h.insert(orders, 0, row{"zebra-a", "zebra ann", "zebra long note"})
+	h.insert(journal, 0, row{"1", "zebra opened"})
+	h.insert(basket, 0, row{"zebra-x", "7"})
+	h.insert(crate, 0, kept)
+	if taken {
+		h.insert(crate, 1, row{last[0], "0", `\N`})
+	}
+	first = h.end()
+
+	h.insert(basket, 0, row{"zebra-y", "8"})
+	for n := 1; n <= newRowsOfFirst; n++ {
+		h.insert(crate, 0, of(n))
+	}
+	h.update(crate, 0, kept, row{kept[0], "2", kept[2]}, "note")
+	for n := newRowsOfFirst + 1; n < newRows; n++ {
+		h.insert(crate, 1, of(n))
+	}
+	if taken {
+		h.again(crate, 1, row{last[0], "0", `\N`}, last)
+	} else {
+		h.insert(crate, 1, last)
+	}
+	h.insert(journal, 0, row{"1", "zebra opened"})
+	h.remove(journal, 0, row{"1", "zebra opened"})
+	h.update(orders, 0, row{"zebra-a", "zebra ann", "zebra long note"}, row{"zebra-a", "zebra eve", "zebra long note"}, "note")
 	return h, first
 }

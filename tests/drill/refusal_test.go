@@ -75,7 +75,9 @@ func refusals() []refusal {
 				t.Helper()
 				w.writeFlow(t, flowFile+"routes: [{from: shop.basket, to: shop.absent}]\n")
 			},
-			stands: position.Cut{journal.partition(0): 2, orders.partition(0): 2, orders.partition(1): 1},
+			stands: position.Cut{
+				crate.partition(0): 8, journal.partition(0): 2, orders.partition(0): 2, orders.partition(1): 1,
+			},
 		},
 		{
 			name: "UnreadableRecord", class: "poison", error: "drill.shop.journal/0 [1,2)",
@@ -83,7 +85,8 @@ func refusals() []refusal {
 				w.records[journal.partition(0)][1].Value = record.Present([]byte(`{"zebra`))
 			},
 			stands: position.Cut{
-				basket.partition(0): 1, journal.partition(0): 1, orders.partition(0): 2, orders.partition(1): 1,
+				basket.partition(0): 1, crate.partition(0): 8, journal.partition(0): 1,
+				orders.partition(0): 2, orders.partition(1): 1,
 			},
 		},
 		{
@@ -93,7 +96,9 @@ func refusals() []refusal {
 					`"source":{"schema":"shop","table":"basket","lsn":1}}`
 				w.records[basket.partition(0)][0].Value = record.Present([]byte(value))
 			},
-			stands: position.Cut{journal.partition(0): 2, orders.partition(0): 2, orders.partition(1): 1},
+			stands: position.Cut{
+				crate.partition(0): 8, journal.partition(0): 2, orders.partition(0): 2, orders.partition(1): 1,
+			},
 		},
 	}
 }

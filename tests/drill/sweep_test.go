@@ -3,6 +3,7 @@
 package drill_test
 
 import (
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -99,20 +100,60 @@ func signalBefore(t *testing.T, l *lambda, number int) harness.Trigger {
 	}}
 }
 
-// mode is in what state the process meets the fault.
+// mode is in what state the process meets the fault, and in which delivery.
 type mode struct {
-	name string
-	warm bool // the process has delivered before and holds a connection
+	name    string
+	warm    bool                            // the process has delivered before and holds a connection
+	history func() (*history, position.Cut) // all of it, and where its first delivery ends
+	wanted  []effects                       // what the delivery with the fault must hold, each without a gap
+}
+
+// effects are the texts of effects that follow each other.
+type effects []string
+
+func (e effects) String() string { return strings.Join(e, "\n  ") }
+
+// hold says whether others are among them, in one piece.
+func (e effects) hold(others effects) bool {
+	for i := range e {
+		if n := i + len(others); n <= len(e) && slices.Equal(e[i:n], others) {
+			return true
+		}
+	}
+	return false
+}
+
+func modes() []mode {
+	const writes, changes, deletes = "insert shop.crate in bulk", "update shop.crate in bulk", "delete shop.crate in bulk"
+	copied := effects{
+		"savepoint", "copy shop.crate", harness.CopyData, harness.CopyData, harness.CopyData, harness.CopyDone,
+	}
+	behind := effects{changes, "insert shop.journal", "delete shop.journal", "update shop.orders", "select tidemark.advance", commit}
+	return []mode{
+		{name: "Cold", history: everyKind},
+		{name: "Warm", warm: true, history: everyKind, wanted: []effects{
+			// what began as inserts, what did not, what is made anew; what may be gone, what must be there
+			{writes, writes, changes, writes, deletes, deletes},
+		}},
+		{name: "Copy", warm: true, history: func() (*history, position.Cut) { return manyNew(false) }, wanted: []effects{
+			slices.Concat(copied, effects{"release"}, behind),
+		}},
+		{name: "CopyRefused", warm: true, history: func() (*history, position.Cut) { return manyNew(true) }, wanted: []effects{
+			slices.Concat(copied, effects{"rollback to savepoint", "release", writes}, behind),
+		}},
+	}
 }
 
 // tally counts what a sweep reached.
 type tally struct{ effects, forms, reached, again atomic.Int64 }
 
 // TestSweep numbers every effect of a delivery and runs each number in each form. Cold, a process connects, learns what
-// the ledger and two tables are and applies their records; warm, it applies changes of every kind.
+// the ledger and two tables are and applies their records; warm, it applies changes of every kind. Copy brings new rows
+// in by COPY, of which the proxy numbers every message; in CopyRefused one of them is there already, so COPY fails, goes
+// back to its savepoint, and a bulk upsert follows.
 func TestSweep(t *testing.T) {
 	t.Parallel()
-	for _, m := range []mode{{"Cold", false}, {"Warm", true}} {
+	for _, m := range modes() {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
 			var sum tally
@@ -124,13 +165,13 @@ func TestSweep(t *testing.T) {
 					t.Errorf("%d faults were reached, want %d", got, want)
 				}
 			})
-			effects := cleanRun(t, m)
-			sum.effects.Store(int64(len(effects)))
+			found := cleanRun(t, m)
+			sum.effects.Store(int64(len(found)))
 			for _, f := range forms(m) {
 				t.Run(f.name, func(t *testing.T) {
 					t.Parallel()
 					sum.forms.Add(1)
-					newSweep(t, m, f).run(t, effects, &sum)
+					newSweep(t, m, f).run(t, found, &sum)
 				})
 			}
 		})
@@ -150,12 +191,14 @@ type sweep struct {
 func newSweep(t *testing.T, m mode, f form) *sweep {
 	t.Helper()
 	w := newWorld(t)
+	w.history, w.first = m.history()
 	s := &sweep{mode: m, form: f, lambda: w.newLambda(t, lambdaOptions{}), begin: position.Cut{}, end: w.end()}
 	if m.warm {
 		s.begin = w.first
 	} else { // two tables' catalogs are enough to read
 		delete(s.end, orders.partition(0))
 		delete(s.end, orders.partition(1))
+		delete(s.end, crate.partition(0))
 	}
 	s.batch = w.batch(s.begin, s.end)
 	return s
@@ -173,32 +216,35 @@ func (s *sweep) prepare(t *testing.T) {
 }
 
 // cleanRun delivers without a fault and lists the effects.
-func cleanRun(t *testing.T, m mode) []string {
+func cleanRun(t *testing.T, m mode) effects {
 	t.Helper()
 	s := newSweep(t, m, form{})
 	s.prepare(t)
 	s.lambda.proxy.Watch()
 	s.lambda.settle(t, s.batch, 1)
 	s.lambda.world.ends(t, s.end)
-	var effects []string
-	for _, e := range s.lambda.proxy.Effects() {
-		effects = append(effects, e.Text)
-	}
+	var found effects
 	var list strings.Builder
 	for _, e := range s.lambda.proxy.Effects() {
+		found = append(found, e.Text)
 		list.WriteString("\n  " + e.String())
 	}
-	t.Logf("%s: %d effects%s", m.name, len(effects), &list)
-	if n := len(effects); n == 0 || effects[n-1] != "commit" {
+	t.Logf("%s: %d effects%s", m.name, len(found), &list)
+	if n := len(found); n == 0 || found[n-1] != commit {
 		t.Fatal("the last effect of a delivery is not its COMMIT")
 	}
-	return effects
+	for _, want := range m.wanted {
+		if !found.hold(want) {
+			t.Errorf("%s: among its effects there must be, one behind the other:\n  %s", m.name, want)
+		}
+	}
+	return found
 }
 
-func (s *sweep) run(t *testing.T, effects []string, sum *tally) {
+func (s *sweep) run(t *testing.T, found effects, sum *tally) {
 	t.Helper()
-	for i, text := range effects {
-		again := s.one(t, harness.Effect{Number: i + 1, Text: text}, len(effects))
+	for i, text := range found {
+		again := s.one(t, harness.Effect{Number: i + 1, Text: text}, len(found))
 		sum.again.Add(int64(again))
 		if t.Failed() {
 			t.Fatalf("%s %s at effect %d %s; output:\n%s", s.mode.name, s.form.name, i+1, text, s.lambda.output)
@@ -207,7 +253,7 @@ func (s *sweep) run(t *testing.T, effects []string, sum *tally) {
 		s.lambda.output.check(t, marker)
 		s.lambda.output.forget()
 	}
-	t.Logf("%s %s: all %d effects reached", s.mode.name, s.form.name, len(effects))
+	t.Logf("%s %s: all %d effects reached", s.mode.name, s.form.name, len(found))
 }
 
 // one runs the form at one effect and returns how many deliveries it took beside the first.

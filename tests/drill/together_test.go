@@ -40,6 +40,7 @@ func TestSamePartition(t *testing.T) {
 	t.Run("AFrozenOneThatTimedOutIsNobody", aFrozenOneThatTimedOutIsNobody)
 	t.Run("ALostSessionHoldsThePartitionBriefly", aLostSessionHoldsThePartitionBriefly)
 	t.Run("ALostSessionBeforeCommitIsUnknown", aLostSessionBeforeCommitIsUnknown)
+	t.Run("ALostSessionWithinCopyIsNothing", aLostSessionWithinCopyIsNothing)
 }
 
 // start delivers in the background.
@@ -205,7 +206,7 @@ func aFrozenOneThatTimedOutIsNobody(t *testing.T) {
 // network does. Its locks end with the time that the function gave its transaction.
 func aLostSessionHoldsThePartitionBriefly(t *testing.T) {
 	t.Parallel()
-	o := newOrphan(t, harness.Trigger{Text: lastQuestion, After: true})
+	o := newOrphan(t, withoutTruncated(newWorld(t)), harness.Trigger{Text: lastQuestion, After: true})
 	o.lambda.settle(t, o.batch, 6)
 	o.lambda.world.ends(t, o.end)
 }
@@ -214,21 +215,28 @@ func aLostSessionHoldsThePartitionBriefly(t *testing.T) {
 // holds the locks and waits. Nobody is told that anything is applied until the server has found out.
 func aLostSessionBeforeCommitIsUnknown(t *testing.T) {
 	t.Parallel()
-	o := newOrphan(t, harness.Trigger{Text: commit})
-	w := o.lambda.world
+	o := newOrphan(t, withoutTruncated(newWorld(t)), harness.Trigger{Text: commit})
 	if !strings.HasPrefix(failure(o.broken.err).Message, "unknown_outcome: ") {
 		t.Errorf("got %v, want an unknown outcome: the server still has the transaction", o.broken.err)
 	}
-	if d := o.lambda.deliver(t, o.batch); d.done || !strings.HasPrefix(failure(d.err).Message, "retryable: ") {
-		t.Errorf("done %v, %v; want it retryable while the lost session holds the lock", d.done, d.err)
-	}
-	w.ask(t, "SELECT pg_terminate_backend($1)", int64(o.at.ServerPID))
-	o.lambda.settle(t, o.batch, 1)
-	w.ends(t, o.end)
+	o.endsWithItsSession(t)
 }
 
-// orphan is a process whose session was lost in its second delivery while the server's side lives on. The delivery leaves
-// out the truncated table: its lock would keep the drill from reading.
+// aLostSessionWithinCopyIsNothing loses the network when the server has rows of a COPY and waits for more, which no time
+// limit ends. COMMIT was never sent, so it is certain that nothing was applied.
+func aLostSessionWithinCopyIsNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.history, w.first = manyNew(false)
+	o := newOrphan(t, w, harness.Trigger{Text: harness.CopyDone})
+	if !strings.HasPrefix(failure(o.broken.err).Message, "retryable: ") {
+		t.Errorf("got %v, want it retryable: the server has no COMMIT", o.broken.err)
+	}
+	w.ends(t, w.first)
+	o.endsWithItsSession(t)
+}
+
+// orphan is a process whose session was lost in its second delivery while the server's side lives on.
 type orphan struct {
 	lambda *lambda
 	batch  record.Batch
@@ -237,12 +245,17 @@ type orphan struct {
 	at     harness.Point
 }
 
-func newOrphan(t *testing.T, trigger harness.Trigger) *orphan {
+// withoutTruncated takes what follows the first delivery out of the table that is truncated: its lock would keep the drill
+// from reading.
+func withoutTruncated(w *world) *world {
+	p := basket.partition(0)
+	w.records[p] = w.records[p][:w.first[p]]
+	return w
+}
+
+func newOrphan(t *testing.T, w *world, trigger harness.Trigger) *orphan {
 	t.Helper()
-	w := newWorld(t)
-	end, truncated := w.end(), basket.partition(0)
-	end[truncated] = w.first[truncated]
-	o := &orphan{lambda: w.newLambda(t, lambdaOptions{timeout: shortTimeout}), batch: w.batch(w.first, end), end: end}
+	o := &orphan{lambda: w.newLambda(t, lambdaOptions{timeout: shortTimeout}), batch: w.batch(w.first, w.end()), end: w.end()}
 	o.lambda.settle(t, w.batch(nil, w.first), 1)
 	trigger.Act = func(harness.Point) harness.Verdict { return harness.Orphan }
 	left := o.lambda.proxy.Arm(trigger)
@@ -252,6 +265,17 @@ func newOrphan(t *testing.T, trigger harness.Trigger) *orphan {
 		t.Error("the partition was applied while a lost session held it")
 	}
 	return o
+}
+
+// endsWithItsSession holds that the lost session keeps everyone out until it is ended, and nobody for longer.
+func (o *orphan) endsWithItsSession(t *testing.T) {
+	t.Helper()
+	if d := o.lambda.deliver(t, o.batch); d.done || !strings.HasPrefix(failure(d.err).Message, "retryable: ") {
+		t.Errorf("done %v, %v; want it retryable while the lost session holds the lock", d.done, d.err)
+	}
+	o.lambda.world.ask(t, "SELECT pg_terminate_backend($1)", int64(o.at.ServerPID))
+	o.lambda.settle(t, o.batch, 1)
+	o.lambda.world.ends(t, o.end)
 }
 
 // TestFrozenAfterCommit stops a process when its COMMIT is executed, until the server has ended its session.

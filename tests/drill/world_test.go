@@ -38,7 +38,7 @@ type world struct {
 const flowFile = `flow: drill
 format: debezium
 log: dense
-topics: [drill.shop.orders, drill.shop.journal, drill.shop.basket]
+topics: [drill.shop.orders, drill.shop.journal, drill.shop.basket, drill.shop.crate]
 `
 
 func newWorld(t *testing.T) *world {

@@ -38,19 +38,19 @@ func TestKey(t *testing.T) {
 		want           []string
 	}{
 		// From nothing.
-		{"AnInsertMakesTheRow", "+ a b", []string{"insert item: 1|a|b"}},
-		{"AnInsertMayMissCells", "+ a -", []string{"insert item: 1|a|-"}},
-		{"AFullUpdateMakesTheRowToo", "~ a b", []string{"insert item: 1|a|b"}},
+		{"AnInsertMakesTheRow", "+ a b", []string{"insert fresh item: 1|a|b"}},
+		{"AnInsertMayMissCells", "+ a -", []string{"insert fresh item: 1|a|-"}},
+		{"AFullUpdateMakesTheRowThatMostLikelyIsThere", "~ a b", []string{"insert item: 1|a|b"}},
 		{"AnUpdateWithMissingCellsMustMeetItsRow", "~ - b", []string{"update item: 1|-|b"}},
 		{"ADeleteNeedNotMeetItsRow", "x", []string{"delete item: 1"}},
 
 		// Behind an insert.
-		{"InsertInsertIsTheLater", "+ a b, + c d", []string{"insert item: 1|c|d"}},
-		{"InsertInsertKeepsWhatTheLaterMisses", "+ a b, + - d", []string{"insert item: 1|a|d"}},
-		{"InsertInsertFillsWhatTheFirstMisses", "+ a -, + - d", []string{"insert item: 1|a|d"}},
-		{"InsertUpdateIsTheUpdatedRow", "+ a b, ~ c d", []string{"insert item: 1|c|d"}},
-		{"InsertUpdateKeepsWhatTheUpdateMisses", "+ a b, ~ - d", []string{"insert item: 1|a|d"}},
-		{"InsertUpdateMayStillMissCells", "+ a -, ~ c -", []string{"insert item: 1|c|-"}},
+		{"InsertInsertIsTheLater", "+ a b, + c d", []string{"insert fresh item: 1|c|d"}},
+		{"InsertInsertKeepsWhatTheLaterMisses", "+ a b, + - d", []string{"insert fresh item: 1|a|d"}},
+		{"InsertInsertFillsWhatTheFirstMisses", "+ a -, + - d", []string{"insert fresh item: 1|a|d"}},
+		{"InsertUpdateIsTheUpdatedRow", "+ a b, ~ c d", []string{"insert fresh item: 1|c|d"}},
+		{"InsertUpdateKeepsWhatTheUpdateMisses", "+ a b, ~ - d", []string{"insert fresh item: 1|a|d"}},
+		{"InsertUpdateMayStillMissCells", "+ a -, ~ c -", []string{"insert fresh item: 1|c|-"}},
 		{"InsertDeleteIsADelete", "+ a b, x", []string{"delete item: 1"}},
 		{"InsertOfSomeCellsDeleteIsADelete", "+ a -, x", []string{"delete item: 1"}},
 
@@ -85,8 +85,8 @@ func TestKey(t *testing.T) {
 
 		// Behind a delete that must meet its row.
 		{"StrictDeleteDeleteIsStrict", "~ a -, x, x", []string{"delete strict item: 1"}},
-		{"StrictDeleteInsertIsWrittenFirst", "~ a -, x, + c d", []string{"delete strict item: 1", "insert item: 1|c|d"}},
-		{"StrictDeleteFullUpdateIsWrittenFirst", "~ a -, x, ~ c d", []string{"delete strict item: 1", "insert item: 1|c|d"}},
+		{"StrictDeleteInsertIsWritten", "~ a -, x, + c d", []string{"delete strict item: 1", "insert fresh item: 1|c|d"}},
+		{"StrictDeleteFullUpdateIsWritten", "~ a -, x, ~ c d", []string{"delete strict item: 1", "insert item: 1|c|d"}},
 		{"StrictDeleteUpdateMeetsNoRow", "~ a -, x, ~ c -", []string{"delete strict item: 1", "update item: 1|c|-"}},
 		{
 			"AWindowBeginsAnewBehindARefusal", "~ a -, x, + c d, x, + e -",
@@ -94,8 +94,8 @@ func TestKey(t *testing.T) {
 		},
 
 		// NULL is a present value, and so is the empty text.
-		{"NullTakesTheValue", "+ a b, ~ NULL -", []string{"insert item: 1|NULL|b"}},
-		{"AValueTakesNull", "+ NULL b, ~ c -", []string{"insert item: 1|c|b"}},
+		{"NullTakesTheValue", "+ a b, ~ NULL -", []string{"insert fresh item: 1|NULL|b"}},
+		{"AValueTakesNull", "+ NULL b, ~ c -", []string{"insert fresh item: 1|c|b"}},
 		{"MissingDoesNotTakeNull", "~ NULL -, ~ - d", []string{"update item: 1|NULL|d"}},
 	} {
 		t.Run(test.promise, func(t *testing.T) {
@@ -105,7 +105,7 @@ func TestKey(t *testing.T) {
 	}
 	t.Run("AnEmptyTextTakesTheValue", func(t *testing.T) {
 		t.Parallel()
-		mustReduce(t, []change.Change{item.insert("1", "a", "b"), item.update("1", "", gone)}, "insert item: 1||b")
+		mustReduce(t, []change.Change{item.insert("1", "a", "b"), item.update("1", "", gone)}, "insert fresh item: 1||b")
 	})
 }
 
@@ -136,11 +136,11 @@ func TestFixed(t *testing.T) {
 		promise, steps string
 		want           []string
 	}{
-		{"AnInsertSetsIt", "+ a 1", []string{"insert item: 1|a|1"}},
-		{"ALaterInsertDoesNot", "+ a 1, + b 2", []string{"insert item: 1|b|1"}},
-		{"AnUpdateDoesNot", "+ a 1, ~ b 2, ~ - 3", []string{"insert item: 1|b|1"}},
-		{"ADeletedRowCannotBeMadeAnewByAnUpdate", "x, + a 1", []string{"delete item: 1", "insert item: 1|a|1"}},
-		{"NorOneThatWasMadeBefore", "+ a 1, x, + b 2", []string{"delete item: 1", "insert item: 1|b|2"}},
+		{"AnInsertSetsIt", "+ a 1", []string{"insert fresh item: 1|a|1"}},
+		{"ALaterInsertDoesNot", "+ a 1, + b 2", []string{"insert fresh item: 1|b|1"}},
+		{"AnUpdateDoesNot", "+ a 1, ~ b 2, ~ - 3", []string{"insert fresh item: 1|b|1"}},
+		{"ADeletedRowCannotBeMadeAnewByAnUpdate", "x, + a 1", []string{"delete item: 1", "insert fresh item: 1|a|1"}},
+		{"NorOneThatWasMadeBefore", "+ a 1, x, + b 2", []string{"delete item: 1", "insert fresh item: 1|b|2"}},
 		{"NorByAFullUpdate", "+ a 1, x, ~ b 2", []string{"delete item: 1", "insert item: 1|b|2"}},
 		{"ADeleteIsOneAllTheSame", "+ a 1, x, x", []string{"delete item: 1"}},
 		{"AnUpdateMayMissIt", "~ a -", []string{"update item: 1|a|-"}},
@@ -159,7 +159,10 @@ func TestKeys(t *testing.T) {
 	t.Run("AreNotOneWhenTheirPartsRunTogether", func(t *testing.T) {
 		t.Parallel()
 		for _, keys := range [][2][2]string{
-			{{"a", "bc"}, {"ab", "c"}}, {{"", "a"}, {"a", ""}}, {{"a", "b"}, {"b", "a"}}, {{"\x01a", "b"}, {"", "a\x01b"}},
+			{{"a", "bc"}, {"ab", "c"}},
+			{{"", "a"}, {"a", ""}},
+			{{"a", "b"}, {"b", "a"}},
+			{{"\x01a", "b"}, {"", "a\x01b"}},
 			{{strings.Repeat("a", 200), ""}, {"", strings.Repeat("a", 200)}},
 		} {
 			groups := reduce(t, nil, pair.insert(keys[0][0], keys[0][1], "1"), pair.insert(keys[1][0], keys[1][1], "2"))
@@ -170,7 +173,7 @@ func TestKeys(t *testing.T) {
 	})
 	t.Run("AreOneWhenAllPartsAre", func(t *testing.T) {
 		t.Parallel()
-		mustReduce(t, []change.Change{pair.insert("a", "b", "1"), pair.update("a", "b", "2")}, "insert pair: a|b|2")
+		mustReduce(t, []change.Change{pair.insert("a", "b", "1"), pair.update("a", "b", "2")}, "insert fresh pair: a|b|2")
 	})
 	t.Run("HaveTheirPartsInKeyOrder", func(t *testing.T) {
 		t.Parallel()
@@ -185,14 +188,16 @@ func TestGroup(t *testing.T) {
 	item := newTable("item", "id", "a", "b")
 	all := []change.Change{
 		item.insert("6", "a", "b"), item.insert("1", "a", "b"), item.insert("2", "a", gone), item.update("3", "c", "d"),
-		item.update("4", "c", gone), item.update("5", gone, "d"), item.delete("7"), item.update("8", "e", gone), item.delete("8"),
+		item.update("4", "c", gone), item.update("5", gone, "d"), item.delete("7"), item.update("8", "e", gone),
+		item.delete("8"),
 		item.delete("9"), item.insert("9", "f", "g"), item.delete("0"), item.insert("a", null, "b"),
+		item.update("b", "c", "d"),
 	}
 	want := []string{
-		"insert item: 1|a|b 3|c|d 6|a|b a|NULL|b", "insert item: 2|a|-", "update item: 4|c|-", "update item: 5|-|d",
-		"insert reset item: 9|f|g", "delete item: 0 7", "delete strict item: 8",
+		"insert fresh item: 1|a|b 6|a|b a|NULL|b", "insert fresh item: 2|a|-", "insert item: 3|c|d b|c|d",
+		"update item: 4|c|-", "update item: 5|-|d", "insert reset item: 9|f|g", "delete item: 0 7", "delete strict item: 8",
 	}
-	t.Run("HoldsRowsWithTheSameCells", func(t *testing.T) {
+	t.Run("HoldsRowsOfOneKindWithTheSameCells", func(t *testing.T) {
 		t.Parallel()
 		mustReduce(t, all, want...)
 	})
@@ -232,6 +237,6 @@ func TestGroup(t *testing.T) {
 		log := newTable("log", "x", "y").keyed()
 		mustReduce(t, []change.Change{
 			log.insert("2", "b"), log.insert("1", "a"), log.insert("2", "b"), log.insert("3", gone), log.insert("1", "a"),
-		}, "insert log: 2|b 1|a 2|b 1|a", "insert log: 3|-")
+		}, "insert fresh log: 2|b 1|a 2|b 1|a", "insert fresh log: 3|-")
 	})
 }

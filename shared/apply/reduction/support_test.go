@@ -119,7 +119,9 @@ func (tb table) delete(key ...string) change.Change {
 	return change.Change{Relation: tb.Relation, Op: change.Delete, Key: cells(key...)}
 }
 
-func (tb table) truncate() change.Change { return change.Change{Relation: tb.Relation, Op: change.Truncate} }
+func (tb table) truncate() change.Change {
+	return change.Change{Relation: tb.Relation, Op: change.Truncate}
+}
 
 // replaceOld and deleteOld are changes of a table without a key.
 func (tb table) replaceOld(old, row []string) change.Change {
@@ -143,7 +145,7 @@ func show(g reduction.Group) string {
 	for _, flag := range []struct {
 		set  bool
 		name string
-	}{{g.Reset, "reset"}, {g.Strict, "strict"}, {!g.Bulk, "one by one"}} {
+	}{{g.Fresh, "fresh"}, {g.Reset, "reset"}, {g.Strict, "strict"}, {!g.Bulk, "one by one"}} {
 		if flag.set {
 			parts = append(parts, flag.name)
 		}

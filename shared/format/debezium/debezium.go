@@ -20,6 +20,7 @@ import (
 	"tidemark/shared/change"
 	"tidemark/shared/fault"
 	"tidemark/shared/format/debezium/wire"
+	"tidemark/shared/format/jsonnode"
 	"tidemark/shared/record"
 )
 
@@ -30,6 +31,8 @@ type Decoder struct {
 	unavailable wire.Placeholder
 	tables      map[string]map[string]*table // source schema, then table
 	schemas     map[string]*schema           // by the schema's own JSON text
+	last        *table                       // of the record before
+	value, key  jsonnode.Document
 }
 
 // New returns a decoder that resolves tables through catalog.
@@ -60,21 +63,21 @@ func New(catalog change.Catalog, options Options) (*Decoder, error) {
 // Errors: fault.Poison for a record that can never apply, fault.Misconfigured when table or key do not fit the record,
 // and whatever the catalog says of a table it cannot find.
 func (d *Decoder) Decode(ctx context.Context, rec *record.Record, set *change.Set) error {
-	ev, err := d.event(rec)
-	if err != nil || ev.op == opNone {
+	r := reader{Decoder: d, set: set}
+	if err := d.event(&r.event, rec); err != nil || r.event.op == opNone {
 		return err
 	}
-	relation, err := d.catalog.Relation(ctx, ev.table.name)
-	if err != nil {
-		return fmt.Errorf("find relation of %s: %w", ev.table.name, err)
+	name := &r.event.table.name
+	var err error
+	if r.relation, err = d.catalog.Relation(ctx, *name); err != nil {
+		return fmt.Errorf("find relation of %s: %w", *name, err)
 	}
-	if relation == nil {
+	if r.relation == nil {
 		return nil
 	}
-	r := reader{Decoder: d, set: set, event: ev, relation: relation}
 	c, err := r.change(rec)
 	if err != nil {
-		return fmt.Errorf("table %s: %w", ev.table.name, err)
+		return fmt.Errorf("table %s: %w", *name, err)
 	}
 	set.Add(c)
 	return nil

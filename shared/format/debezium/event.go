@@ -17,7 +17,7 @@ type event struct {
 	flat          bool // unwrapped: one row without an envelope
 	table         *table
 	schema        *schema
-	before, after jsonnode.Node
+	before, after jsonnode.Object
 	source        source
 }
 
@@ -42,54 +42,54 @@ type source struct {
 
 // members are the fields of a payload that decide what it is.
 type members struct {
-	op, before, after, source jsonnode.Node
-	status, id, time          jsonnode.Node
-	flatOp, deleted           jsonnode.Node
-	flat                      source
-	count                     int
+	before, after, source jsonnode.Object
+	op, status, id, time  jsonnode.Node
+	flatOp, deleted       jsonnode.Node
+	flat                  source
+	count                 int
 }
 
-// event reads the value of rec as far as it needs no relation.
-func (d *Decoder) event(rec *record.Record) (event, error) {
+// event reads the value of rec into ev as far as it needs no relation.
+func (d *Decoder) event(ev *event, rec *record.Record) error {
 	if rec.IsTombstone() {
-		return d.tombstone(rec)
+		d.tombstone(ev, rec)
+		return nil
 	}
-	payload, schema, err := d.document(rec.Value.Bytes())
+	payload, schema, err := d.document(&d.value, rec.Value.Bytes())
 	if err != nil {
-		return event{}, poison("record value: %w", err)
+		return poison("record value: %w", err)
 	}
 	if payload.IsNull() {
-		return d.tombstone(rec)
+		d.tombstone(ev, rec)
+		return nil
 	}
 	if payload.Kind() != '{' {
-		return event{}, poison("record value: %w", payload.Mismatch("an object"))
+		return poison("record value: %w", payload.Mismatch("an object"))
 	}
-	m := readMembers(payload)
-	ev := event{schema: schema}
+	m := members{}
+	m.read(&payload)
+	ev.schema = schema
 	switch {
 	case !d.options.Table.IsZero() || m.isFlat():
-		err = d.flat(&ev, &m, payload)
-	case m.op == nil && m.source == nil && m.isControl():
-		return event{}, nil
-	default:
-		err = d.envelope(&ev, &m)
+		return d.flat(ev, &m, payload)
+	case m.op == nil && m.source.Node == nil && m.isControl():
+		return nil
 	}
-	return ev, err
+	return d.envelope(ev, &m)
 }
 
 // tombstone is a delete only where every record is a row of one table; otherwise the delete went before it.
-func (d *Decoder) tombstone(rec *record.Record) (event, error) {
-	if d.options.Table.IsZero() || rec.Key.IsNull() {
-		return event{}, nil
+func (d *Decoder) tombstone(ev *event, rec *record.Record) {
+	if !d.options.Table.IsZero() && !rec.Key.IsNull() {
+		ev.op, ev.flat, ev.table = opDelete, true, d.tableOf(d.options.Table)
 	}
-	return event{op: opDelete, flat: true, table: d.tableOf(d.options.Table)}, nil
 }
 
 // document takes the schema off a value or key, if there is one.
-func (d *Decoder) document(text []byte) (payload jsonnode.Node, found *schema, err error) {
-	root, err := jsonnode.Parse(text)
+func (d *Decoder) document(in *jsonnode.Document, text []byte) (payload jsonnode.Object, found *schema, err error) {
+	root, err := in.Parse(text)
 	if err != nil {
-		return nil, nil, err
+		return payload, nil, err
 	}
 	payload, schemaText := open(root)
 	if !schemaText.IsNull() {
@@ -99,34 +99,37 @@ func (d *Decoder) document(text []byte) (payload jsonnode.Node, found *schema, e
 }
 
 // open takes apart what JsonConverter wraps: an object of schema and payload and nothing else.
-func open(root jsonnode.Node) (payload, schemaText jsonnode.Node) {
-	if root.Kind() != '{' {
-		return root, nil
-	}
-	for w, count := root.Walk(), 0; ; count++ {
-		name, ok := w.Element()
-		switch {
-		case !ok && count == 2:
-			return payload, schemaText
-		case string(name) == `"schema"`:
-			schemaText, _ = w.Element()
-		case string(name) == `"payload"`:
-			payload, _ = w.Element()
+func open(root jsonnode.Object) (payload jsonnode.Object, schemaText jsonnode.Node) {
+	count := 0
+	for w := root.Members(); w.Next(); count++ {
+		switch string(w.Quoted()) {
+		case `"schema"`:
+			schemaText = w.Node()
+		case `"payload"`:
+			payload = w.Object()
 		default:
 			return root, nil
 		}
 	}
+	if count < 2 {
+		return root, nil
+	}
+	return payload, schemaText
 }
 
-func readMembers(payload jsonnode.Node) members {
-	m := members{}
-	for w := payload.Walk(); ; m.count++ {
-		name, value, ok := w.Member()
-		if !ok {
-			return m
-		}
-		if field := m.field(name); field != nil {
-			*field = value
+func (m *members) read(payload *jsonnode.Object) {
+	for w := payload.Members(); w.Next(); m.count++ {
+		switch name := w.Name(); string(name) {
+		case "before":
+			m.before = w.Object()
+		case "after":
+			m.after = w.Object()
+		case "source":
+			m.source = w.Object()
+		default:
+			if field := m.field(name); field != nil {
+				*field = w.Node()
+			}
 		}
 	}
 }
@@ -138,12 +141,6 @@ func (m *members) field(name []byte) *jsonnode.Node {
 	switch string(name) {
 	case "op":
 		return &m.op
-	case "before":
-		return &m.before
-	case "after":
-		return &m.after
-	case "source":
-		return &m.source
 	case "status":
 		return &m.status
 	case "id":
@@ -167,6 +164,17 @@ func (m *members) flatField(name []byte) *jsonnode.Node {
 	return m.flat.field(name)
 }
 
+// read takes what it needs of an envelope's source and stops once it has everything.
+func (s *source) read(o *jsonnode.Object) {
+	const fields = 6
+	for w, found := o.Members(), 0; found < fields && w.Next(); {
+		if field := s.field(w.Name()); field != nil {
+			*field = w.Node()
+			found++
+		}
+	}
+}
+
 func (s *source) field(name []byte) *jsonnode.Node {
 	switch string(name) {
 	case "name":
@@ -186,7 +194,7 @@ func (s *source) field(name []byte) *jsonnode.Node {
 }
 
 func (m *members) isFlat() bool {
-	return (m.flatOp != nil || m.deleted != nil) && (m.op == nil || m.source == nil)
+	return (m.flatOp != nil || m.deleted != nil) && (m.op == nil || m.source.Node == nil)
 }
 
 // isControl says whether a payload without op and source is a BEGIN or END, or a heartbeat.
@@ -206,15 +214,7 @@ func (d *Decoder) envelope(ev *event, m *members) error {
 	if m.source.Kind() != '{' {
 		return poison("field source: %w", m.source.Mismatch("an object"))
 	}
-	for w := m.source.Walk(); ; {
-		name, value, ok := w.Member()
-		if !ok {
-			break
-		}
-		if field := ev.source.field(name); field != nil {
-			*field = value
-		}
-	}
+	ev.source.read(&m.source)
 	ev.op, ev.before, ev.after = op, m.before, m.after
 	ev.table, err = d.tableNamed("source.", &ev.source)
 	return err
@@ -232,7 +232,7 @@ func operationOf(n jsonnode.Node) (operation, error) {
 }
 
 // flat reads the unwrapped form, in which the payload is the row.
-func (d *Decoder) flat(ev *event, m *members, payload jsonnode.Node) (err error) {
+func (d *Decoder) flat(ev *event, m *members, payload jsonnode.Object) (err error) {
 	ev.flat, ev.source = true, m.flat
 	switch {
 	case string(m.deleted) == "true" || string(m.deleted.Text()) == "true":
@@ -276,14 +276,15 @@ const maxTables = 1 << 14
 
 func (d *Decoder) tableNamed(prefix string, s *source) (*table, error) {
 	schemaName, tableName := s.schema.Text(), s.table.Text()
-	if found := d.tables[string(schemaName)][string(tableName)]; found != nil {
-		return found, nil
+	if d.last != nil && d.last.name.Schema == string(schemaName) && d.last.name.Table == string(tableName) {
+		return d.last, nil
 	}
 	name := change.Name{Schema: string(schemaName), Table: string(tableName)}
 	if name.Validate() != nil {
 		return nil, poison("fields %sschema and %stable: not a table's name", prefix, prefix)
 	}
-	return d.tableOf(name), nil
+	d.last = d.tableOf(name)
+	return d.last, nil
 }
 
 func (d *Decoder) tableOf(name change.Name) *table {
@@ -307,7 +308,8 @@ func (d *Decoder) tableOf(name change.Name) *table {
 }
 
 // move joins the halves of a changed key. Both carry the position of the one record of the source's log.
-func (ev *event) move(header string, rec *record.Record) (*change.Move, error) {
+func (r *reader) move(header string, rec *record.Record) (*change.Move, error) {
+	ev := &r.event
 	other, ok := rec.Header(header)
 	if !ok {
 		return nil, nil //nolint:nilnil // no header, no move
@@ -318,7 +320,7 @@ func (ev *event) move(header string, rec *record.Record) (*change.Move, error) {
 		}
 		return nil, errors.New("field source.lsn: null, so that the halves of the changed key cannot be joined")
 	}
-	from, to := string(payloadText(rec.Key)), string(payloadText(other))
+	from, to := string(r.payloadText(rec.Key)), string(r.payloadText(other))
 	if header == headerOldKey {
 		from, to = to, from
 	}
@@ -333,11 +335,11 @@ const (
 )
 
 // payloadText is a key as JSON, without its schema; as it is when it is no JSON at all.
-func payloadText(data record.Data) []byte {
-	root, err := jsonnode.Parse(data.Bytes())
+func (d *Decoder) payloadText(data record.Data) []byte {
+	root, err := d.key.Parse(data.Bytes())
 	if err != nil {
 		return data.Bytes()
 	}
 	payload, _ := open(root)
-	return payload
+	return payload.Node
 }

@@ -26,15 +26,15 @@ type reader struct {
 func (r *reader) change(rec *record.Record) (change.Change, error) {
 	c := change.Change{Relation: r.relation, Offset: rec.Offset}
 	var err error
-	switch ev := &r.event; ev.op {
+	switch r.event.op {
 	case opRead, opCreate:
 		c.Op = change.Insert
-		c.Move, err = ev.move(headerOldKey, rec)
+		c.Move, err = r.move(headerOldKey, rec)
 	case opUpdate, opUpsert:
 		c.Op = change.Update
 	case opDelete:
 		c.Op = change.Delete
-		c.Move, err = ev.move(headerNewKey, rec)
+		c.Move, err = r.move(headerNewKey, rec)
 	case opTruncate:
 		c.Op = change.Truncate
 		return c, nil
@@ -45,7 +45,7 @@ func (r *reader) change(rec *record.Record) (change.Change, error) {
 		return c, fault.Wrap(fault.Poison, err)
 	}
 	if c.Op != change.Delete {
-		if c.Row, err = r.row("after", r.event.after); err != nil {
+		if c.Row, err = r.row("after", &r.event.after); err != nil {
 			return c, err
 		}
 	}
@@ -77,10 +77,10 @@ func (r *reader) identify(c *change.Change, rec *record.Record) (err error) {
 	if r.event.before.IsNull() || r.event.flat {
 		return r.withoutIdentity(rec)
 	}
-	if c.Old, err = r.row("before", r.event.before); err != nil {
+	if c.Old, err = r.row("before", &r.event.before); err != nil {
 		return err
 	}
-	if err := r.checkOld(c.Old, r.event.before); err != nil {
+	if err := r.checkOld(c.Old, &r.event.before); err != nil {
 		return err
 	}
 	for i := range c.Row { // an unchanged value out of line is whole in the row before
@@ -104,17 +104,14 @@ func (r *reader) identifyByKey(c *change.Change, rec *record.Record) (err error)
 }
 
 // checkOld refuses a row before that could match another row.
-func (r *reader) checkOld(old []change.Value, n jsonnode.Node) error {
-	for w := n.Walk(); ; {
-		name, _, ok := w.Member()
-		if !ok {
-			return nil
-		}
-		i, known := r.relation.Column(name)
+func (r *reader) checkOld(old []change.Value, image *jsonnode.Object) error {
+	for w := image.Members(); w.Next(); {
+		i, known := r.relation.Column(w.Name())
 		if known && old[i].IsMissing() && !r.relation.Columns[i].Generated {
 			return poison("column %s: unavailable in the row before, which alone tells the row", r.relation.Columns[i].Name)
 		}
 	}
+	return nil
 }
 
 func (r *reader) withoutIdentity(rec *record.Record) error {
@@ -127,18 +124,15 @@ func (r *reader) withoutIdentity(rec *record.Record) error {
 }
 
 // row reads a row image into one cell a column. Columns that the image does not name stay missing.
-func (r *reader) row(image string, n jsonnode.Node) ([]change.Value, error) {
-	if n.Kind() != '{' {
-		return nil, poison("field %s: %w", image, n.Mismatch("an object"))
+func (r *reader) row(field string, image *jsonnode.Object) ([]change.Value, error) {
+	if image.Kind() != '{' {
+		return nil, poison("field %s: %w", field, image.Mismatch("an object"))
 	}
 	cells := r.set.Cells(len(r.relation.Columns))
-	forms := r.forms(r.event.schema)
-	for w := n.Walk(); ; {
-		name, value, ok := w.Member()
-		if !ok {
-			return cells, nil
-		}
-		i, known := r.relation.Column(name)
+	shape := r.shape(r.event.schema)
+	for w, at := image.Members(), 0; w.Next(); at++ {
+		name := w.Name()
+		i, known := shape.column(at, name)
 		if !known {
 			if err := r.unknown(name); err != nil {
 				return nil, err
@@ -149,10 +143,11 @@ func (r *reader) row(image string, n jsonnode.Node) ([]change.Value, error) {
 			continue
 		}
 		var err error
-		if cells[i], err = r.cell(i, &forms[i], value); err != nil {
+		if cells[i], err = r.cell(i, &shape.forms[i], w.Node()); err != nil {
 			return nil, err
 		}
 	}
+	return cells, nil
 }
 
 // cell reads the value of a column.
@@ -188,7 +183,7 @@ func (r *reader) key(data record.Data, row []change.Value) ([]change.Value, erro
 		return nil, err
 	}
 	if row == nil && !hasKey && r.event.before.Kind() == '{' {
-		if row, err = r.row("before", r.event.before); err != nil {
+		if row, err = r.row("before", &r.event.before); err != nil {
 			return nil, err
 		}
 	}
@@ -217,7 +212,7 @@ func (r *reader) readKey(cells []change.Value, data record.Data) (bool, error) {
 	if data.IsNull() {
 		return false, nil
 	}
-	payload, schema, err := r.document(data.Bytes())
+	payload, schema, err := r.document(&r.Decoder.key, data.Bytes())
 	if err != nil {
 		return false, poison("record key: %w", err)
 	}
@@ -227,21 +222,19 @@ func (r *reader) readKey(cells []change.Value, data record.Data) (bool, error) {
 	if payload.Kind() != '{' {
 		return false, poison("record key: %w", payload.Mismatch("an object"))
 	}
-	forms := r.forms(schema)
-	for w := payload.Walk(); ; {
-		name, value, ok := w.Member()
-		if !ok {
-			return true, nil
-		}
-		i, known := r.relation.Column(name)
+	shape := r.shape(schema)
+	for w, place := payload.Members(), 0; w.Next(); place++ {
+		name := w.Name()
+		i, known := shape.column(place, name)
 		at := slices.Index(r.relation.Key, i)
 		if !known || at < 0 {
 			return false, r.keyMismatch(fmt.Sprintf("the record's key has %s, which is not part of it", name))
 		}
-		if cells[at], err = r.cell(i, &forms[i], value); err != nil {
+		if cells[at], err = r.cell(i, &shape.forms[i], w.Node()); err != nil {
 			return false, err
 		}
 	}
+	return true, nil
 }
 
 func (r *reader) keyMismatch(detail string) error {

@@ -11,6 +11,22 @@ import (
 type shape struct {
 	relation *change.Relation
 	forms    []wire.Form
+	order    []int // one more than the column that stood at that place of the last image, 0 for none
+}
+
+// column is the relation's column of a name that stands at a place of an image. Images of a table have one order.
+func (s *shape) column(place int, name []byte) (int, bool) {
+	if place >= len(s.order) {
+		return s.relation.Column(name)
+	}
+	if i := s.order[place] - 1; i >= 0 && s.relation.Columns[i].Name == string(name) {
+		return i, true
+	}
+	i, known := s.relation.Column(name)
+	if known {
+		s.order[place] = i + 1
+	}
+	return i, known
 }
 
 // schema is a Connect schema that records of one table carry.
@@ -48,17 +64,21 @@ func rowOf(root *connect.Schema) *connect.Schema {
 	return root
 }
 
-// forms are the forms of the relation's columns in records of that schema, nil for records without one. A catalog that
-// was read again has another Relation, so the forms are made again.
-func (r *reader) forms(s *schema) []wire.Form {
+// shape is how the relation's columns stand in records of that schema, nil for records without one. A catalog that was
+// read again has another Relation, so the shape is made again.
+func (r *reader) shape(s *schema) *shape {
 	known, row := &r.event.table.plain, (*connect.Schema)(nil)
 	if s != nil {
 		known, row = &s.shape, s.row
 	}
 	if known.relation != r.relation {
-		*known = shape{relation: r.relation, forms: newForms(r.relation, &r.options.Modes, row)}
+		*known = shape{
+			relation: r.relation,
+			forms:    newForms(r.relation, &r.options.Modes, row),
+			order:    make([]int, len(r.relation.Columns)),
+		}
 	}
-	return known.forms
+	return known
 }
 
 func newForms(relation *change.Relation, modes *wire.Modes, row *connect.Schema) []wire.Form {

@@ -23,19 +23,24 @@ func Parse(text []byte) (Node, error) {
 	if jsontext.Value(text).IsValid() {
 		return bytes.Trim(text, blanks), nil
 	}
+	return nil, refusal(text)
+}
+
+// refusal says why a text is refused.
+func refusal(text []byte) error {
 	decoder := jsontext.NewDecoder(bytes.NewReader(text))
 	_, err := decoder.ReadValue()
 	switch found, ok := errors.AsType[*jsontext.SyntacticError](err); {
 	case err == nil:
-		return nil, fmt.Errorf("more than one JSON value, from byte %d", decoder.InputOffset())
+		return fmt.Errorf("more than one JSON value, from byte %d", decoder.InputOffset())
 	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
-		return nil, fmt.Errorf("the JSON text ends early, at byte %d", len(text))
+		return fmt.Errorf("the JSON text ends early, at byte %d", len(text))
 	case errors.Is(err, jsontext.ErrDuplicateName):
-		return nil, errors.New("a member name stands twice in one JSON object")
+		return errors.New("a member name stands twice in one JSON object")
 	case ok:
-		return nil, fmt.Errorf("not valid JSON at byte %d", found.ByteOffset)
+		return fmt.Errorf("not valid JSON at byte %d", found.ByteOffset)
 	default:
-		return nil, errors.New("not valid JSON")
+		return errors.New("not valid JSON")
 	}
 }
 
@@ -78,8 +83,19 @@ func (n Node) Plain() ([]byte, bool) {
 		return nil, false
 	}
 	content := n[1 : len(n)-1]
-	return content, bytes.IndexByte(content, '\\') < 0
+	if len(content) > short {
+		return content, bytes.IndexByte(content, '\\') < 0
+	}
+	for _, c := range content {
+		if c == '\\' {
+			return content, false
+		}
+	}
+	return content, true
 }
+
+// short is the length up to which a loop finds a byte sooner than a call.
+const short = 16
 
 // Text is the content of a string, nil for other nodes. Unlike AppendText it lets zero bytes pass, so that what takes
 // only some characters refuses them: nothing in their place would read as an empty text.
@@ -155,7 +171,8 @@ func isBetween(c byte) bool {
 func (n Node) end() int {
 	switch n[0] {
 	case '"':
-		return n.stringEnd()
+		end, _ := endOfString(n, 0)
+		return end
 	case '{', '[':
 		return n.containerEnd()
 	}
@@ -171,26 +188,14 @@ func (n Node) containerEnd() int {
 	for i := 0; ; i++ {
 		switch n[i] {
 		case '"':
-			i += n[i:].stringEnd() - 1
+			i, _ = endOfString(n, i)
+			i--
 		case '{', '[':
 			depth++
 		case '}', ']':
 			if depth--; depth == 0 {
 				return i + 1
 			}
-		}
-	}
-}
-
-func (n Node) stringEnd() int {
-	for i := 1; ; {
-		i += bytes.IndexByte(n[i:], '"') + 1
-		slashes := 0
-		for n[i-2-slashes] == '\\' {
-			slashes++
-		}
-		if slashes%2 == 0 {
-			return i
 		}
 	}
 }

@@ -19,11 +19,18 @@ func (e Effect) String() string { return fmt.Sprintf("%d %s", e.Number, e.Text) 
 // Connect is the text of a connection's start-up, from its first message until it is ready.
 const Connect = "connect"
 
+// A COPY FROM STDIN is its statement, each message of rows, and its end: only then are the rows there.
+const (
+	CopyData = "copy data"
+	CopyDone = "copy done"
+	CopyFail = "copy fail" // the client gives up
+)
+
 const namePattern = `((?:"[^"]+"|\w+)(?:\.(?:"[^"]+"|\w+))?)`
 
 // matcher finds what a statement is about, and remembers it: a sweep sends the same statements over and over.
 type matcher struct {
-	changed, called, nested, read *regexp.Regexp
+	changed, bulk, copied, called, nested, read *regexp.Regexp
 
 	mu    sync.Mutex
 	known map[string]string // text by statement
@@ -33,13 +40,16 @@ func newMatcher() *matcher {
 	return &matcher{
 		known:   map[string]string{},
 		changed: regexp.MustCompile(`(?i)\b(INSERT INTO|UPDATE|DELETE FROM)\s+(?:ONLY\s+)?` + namePattern),
+		bulk:    regexp.MustCompile(`(?i)\b(?:FROM|USING)\s+unnest\(`),
+		copied:  regexp.MustCompile(`(?is)^\s*COPY\s+` + namePattern + `.*\bFROM\s+STDIN\b`),
 		called:  regexp.MustCompile(`(?i)^SELECT\s+` + namePattern + `\(`),
 		nested:  regexp.MustCompile(`\([^()]*\)`),
 		read:    regexp.MustCompile(`(?i)\bFROM\s+(?:ONLY\s+)?` + namePattern),
 	}
 }
 
-// describe says what a statement does: its verbs with their tables. Statements of one kind have one text.
+// describe says what a statement does: its verbs with their tables, and whether its rows come in arrays. Statements of one
+// kind have one text.
 func (m *matcher) describe(sql string) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -53,7 +63,13 @@ func (m *matcher) describe(sql string) string {
 
 func (m *matcher) summary(sql string) string {
 	if changes := m.changes(sql); len(changes) > 0 {
+		if m.bulk.MatchString(sql) {
+			return strings.Join(changes, ", ") + " in bulk"
+		}
 		return strings.Join(changes, ", ")
+	}
+	if copied := m.copied.FindStringSubmatch(sql); copied != nil {
+		return "copy " + plain(copied[1])
 	}
 	words := strings.Fields(strings.ToLower(sql))
 	switch {
@@ -63,9 +79,14 @@ func (m *matcher) summary(sql string) string {
 		return "select" + m.source(sql)
 	case words[0] == "show" && len(words) > 1:
 		return "show " + words[1]
+	case words[0] == "rollback" && len(words) > 1 && words[1] == "to":
+		return "rollback to savepoint"
 	}
 	return words[0]
 }
+
+// copiesIn says whether a statement takes rows from the client before it ends.
+func (m *matcher) copiesIn(sql string) bool { return m.copied.MatchString(sql) }
 
 // source is the table that a question is put to, or the function that it calls.
 func (m *matcher) source(sql string) string {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"slices"
 	"sync"
 )
 
@@ -32,9 +33,19 @@ type link struct {
 
 // expectation is an answer that the server owes.
 type expectation struct {
-	kind  byte   // 'E' one statement of a pipeline, 'S' a sync, 'Q' a statement or a start-up that ends when the server is ready
+	kind  byte
 	after *watch // acts when the answer comes
 }
+
+// The kinds of expectations. A COPY owes three answers: that it takes rows, that it has them, that the server is ready.
+const (
+	ofStatement = 'E' // one of a pipeline
+	ofSync      = 'S'
+	ofQuery     = 'Q' // a statement or a start-up that ends when the server is ready
+	ofCopy      = 'G'
+	ofCopyEnd   = 'c'
+	ofCopyData  = 'd' // never answered
+)
 
 // watch is a trigger that waits for its effect to be executed.
 type watch struct {
@@ -59,7 +70,7 @@ func (l *link) serve() {
 		return
 	}
 	var answering sync.WaitGroup
-	err := l.step('Q', Connect, opening, func() error {
+	err := l.step(ofQuery, Connect, opening, func() error {
 		if err := l.dial(); err != nil {
 			return err
 		}
@@ -145,13 +156,47 @@ func (l *link) forward(message frame) error {
 		names := message.texts(2)
 		l.portals[names[0]] = l.statements[names[1]]
 	case 'E':
-		return l.step('E', l.portals[message.texts(1)[0]], message, nil)
+		return l.step(ofStatement, l.portals[message.texts(1)[0]], message, nil)
 	case 'Q':
-		return l.step('Q', l.proxy.matcher.describe(message.texts(1)[0]), message, nil)
+		return l.forwardQuery(message)
+	case 'd', 'c', 'f':
+		return l.forwardCopy(message)
 	case 'S':
-		l.expect(expectation{kind: 'S'})
+		l.expect(expectation{kind: ofSync})
 	}
 	return l.send(message)
+}
+
+func (l *link) forwardQuery(message frame) error {
+	sql, kind := message.texts(1)[0], byte(ofQuery)
+	if l.proxy.matcher.copiesIn(sql) {
+		kind = ofCopy
+	}
+	return l.step(kind, l.proxy.matcher.describe(sql), message, nil)
+}
+
+// forwardCopy passes on a part of a COPY. Behind an error that ended the COPY it is no effect: the server ignores it.
+func (l *link) forwardCopy(message frame) error {
+	switch {
+	case !l.isCopying():
+		return l.send(message)
+	case message.kind == 'd':
+		return l.step(ofCopyData, CopyData, message, nil)
+	case message.kind == 'f':
+		return l.step(ofCopyEnd, CopyFail, message, nil)
+	}
+	return l.step(ofCopyEnd, CopyDone, message, nil)
+}
+
+func (l *link) isCopying() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.copyEnd() >= 0
+}
+
+// copyEnd is the place of the end of a COPY in the pending list, -1 if none is under way.
+func (l *link) copyEnd() int {
+	return slices.IndexFunc(l.pending, func(e expectation) bool { return e.kind == ofCopyEnd })
 }
 
 // step passes an effect on and lets the trigger act that it meets. before runs between a trigger that acts before the
@@ -183,13 +228,15 @@ func (l *link) stepAndWait(kind byte, message frame, w *watch) error {
 	if err := l.send(message); err != nil {
 		return err
 	}
-	if w.effect.Text == Connect {
+	switch {
+	case w.effect.Text == Connect:
 		return nil
-	}
-	if kind == 'E' {
+	case kind == ofStatement:
 		if err := l.send(askForAnswers()); err != nil {
 			return err
 		}
+	case kind == ofCopyData:
+		l.settle(w) // that the server has it is as much as can be known
 	}
 	select {
 	case <-w.over:
@@ -204,17 +251,33 @@ func (l *link) send(message frame) error {
 	return err
 }
 
-// expect notes an answer that the server owes. A statement that it will pass over is answered at once.
+// expect notes an answer that the server owes. What it will pass over counts as answered at once.
 func (l *link) expect(e expectation) {
 	l.mu.Lock()
-	skipped := l.failed && e.kind == 'E'
-	if !skipped {
-		l.pending = append(l.pending, e)
-	}
+	owed := l.note(e)
 	l.mu.Unlock()
-	if skipped && e.after != nil {
+	if !owed && e.after != nil {
 		l.settle(e.after)
 	}
+}
+
+// note puts an answer on the pending list and says whether the server will not pass over its effect.
+func (l *link) note(e expectation) bool {
+	switch {
+	case e.kind == ofStatement && l.failed:
+		return false
+	case e.kind == ofCopyEnd:
+		end := l.copyEnd()
+		if end >= 0 {
+			l.pending[end].after = e.after
+		}
+		return end >= 0
+	case e.kind == ofCopy:
+		l.pending = append(l.pending, e, expectation{kind: ofCopyEnd}, expectation{kind: ofQuery})
+	case e.kind != ofCopyData:
+		l.pending = append(l.pending, e)
+	}
+	return true
 }
 
 // answer passes the server's messages on to the client. It returns when the server's side is closed.
@@ -263,25 +326,32 @@ func (l *link) answered(message frame) []*watch {
 	case 'K':
 		l.serverPID = binary.BigEndian.Uint32(message.body)
 	case 'C', 'I', 's': // done, empty, suspended
-		if len(l.pending) > 0 && l.pending[0].kind == 'E' {
+		if l.isNext(ofStatement) || l.isNext(ofCopyEnd) {
+			return l.take(1)
+		}
+	case 'G':
+		if l.isNext(ofCopy) {
 			return l.take(1)
 		}
 	case 'E':
 		l.failed = true
-		n := 0
-		for n < len(l.pending) && l.pending[n].kind == 'E' {
-			n++
-		}
-		return l.take(n)
+		return l.take(l.untilReady())
 	case 'Z':
 		l.failed = false
-		n := 0
-		for n < len(l.pending) && l.pending[n].kind == 'E' {
-			n++
-		}
-		return l.take(min(n+1, len(l.pending)))
+		return l.take(min(l.untilReady()+1, len(l.pending)))
 	}
 	return nil
+}
+
+func (l *link) isNext(kind byte) bool { return len(l.pending) > 0 && l.pending[0].kind == kind }
+
+// untilReady counts what is owed before the server is ready again: an error is the answer to all of it.
+func (l *link) untilReady() int {
+	n := 0
+	for n < len(l.pending) && l.pending[n].kind != ofSync && l.pending[n].kind != ofQuery {
+		n++
+	}
+	return n
 }
 
 func (l *link) take(n int) []*watch {

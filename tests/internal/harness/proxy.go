@@ -1,14 +1,15 @@
 // Package harness owns how drills break what lies between a function and its database: a proxy for PostgreSQL's wire
 // protocol that numbers every effect and acts at any one of them.
 //
-// An effect is what can be lost or done twice: the start of a connection and each statement, BEGIN and COMMIT included.
+// An effect is what can be lost or done twice: the start of a connection, each statement, BEGIN and COMMIT included, and
+// of a COPY FROM STDIN also each message of rows and its end.
 // The proxy parses what the client sends, passes it on as it came, and at the effect that a Trigger names it cuts,
 // stops, kills or lets somebody else act. Acting after an effect means that the server has executed it: where a pipeline
 // has not asked for answers yet, the proxy asks. It records the effects as verbs with tables, never values, and counts
 // cancel requests, which it swallows.
 //
-// It refuses encryption, so it is for loopback, and it must not be used for COPY beside a trigger. Methods may be called
-// at any time from several goroutines, also within an act; Close waits for every goroutine.
+// It refuses encryption, so it is for loopback, and it understands COPY as a query of its own only, not in a pipeline.
+// Methods may be called at any time from several goroutines, also within an act; Close waits for every goroutine.
 package harness
 
 import (

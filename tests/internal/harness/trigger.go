@@ -5,7 +5,9 @@ type Trigger struct {
 	Number int    // of the effect, counted from Arm; 0: Text alone decides
 	Text   string // of the effect; empty: Number alone decides
 	// After acts when the server has executed the statement, before its answer is passed on; otherwise the act comes
-	// before the statement reaches the server. Either way the connection stands still until Act returns.
+	// before the statement reaches the server. A COPY's statement is executed when the server takes rows; the rows
+	// themselves it never answers, so After them is when they were sent. Either way the connection stands still until
+	// Act returns.
 	After bool
 	// Act says how the connection goes on. Nil cuts it.
 	Act func(Point) Verdict

@@ -26,6 +26,7 @@ type Placeholder struct {
 	binary [3][]byte // as the three binary modes write it
 	hstore []byte
 	uuid   []byte
+	least  int // the length of the shortest of them
 }
 
 // NewPlaceholder makes the forms of the connector's unavailable.value.placeholder: a text, or bytes as "hex:" and
@@ -49,7 +50,7 @@ func NewPlaceholder(option string) (Placeholder, error) {
 	if err != nil {
 		return Placeholder{}, errors.New("want text or bytes")
 	}
-	return Placeholder{
+	p := Placeholder{
 		raw:  raw,
 		text: text,
 		binary: [3][]byte{
@@ -59,7 +60,9 @@ func NewPlaceholder(option string) (Placeholder, error) {
 		},
 		hstore: fmt.Appendf(nil, "{%s:%s}", quoted, quoted),
 		uuid:   fmt.Appendf(nil, "%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:]),
-	}, nil
+	}
+	p.least = min(len(p.text), len(p.binary[0]), len(p.binary[1]), len(p.binary[2]), len(p.hstore))
+	return p, nil
 }
 
 // standsFor says whether n is the Placeholder for a value of that form. A value that merely holds the text is data.
@@ -81,6 +84,9 @@ func (p *Placeholder) standsFor(f *Form, n jsonnode.Node) bool {
 }
 
 func (p *Placeholder) isText(f *Form, n jsonnode.Node) bool {
+	if len(n) < len(`""`)+p.least { // escapes only make it longer
+		return false
+	}
 	content, ok := n.Plain()
 	if !ok {
 		if len(n) > 6*len(p.hstore) { // longer than the Placeholder with every character escaped

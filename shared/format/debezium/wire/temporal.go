@@ -83,6 +83,9 @@ func (f *Form) appendTimestamp(dst []byte, n jsonnode.Node) ([]byte, error) {
 		return f.appendMoment(dst, &calendar.Moment{Day: day, Clock: clock, Zone: []byte("Z")})
 	}
 	text := n.Text()
+	if usual, ok := f.appendUsual(dst, text); ok {
+		return usual, nil
+	}
 	if string(text) == "infinity" || string(text) == "-infinity" {
 		return append(dst, text...), nil
 	}
