@@ -184,6 +184,15 @@ func TestKeep(t *testing.T) {
 			t.Errorf("got %q, %d bytes, %q", before, len(kept), after)
 		}
 	})
+	t.Run("SpendsNoRoomOnATextBuiltElsewhere", func(t *testing.T) {
+		t.Parallel()
+		var s change.Set
+		free := cap(s.Grow(100))
+		kept := s.Keep([]byte("elsewhere"))
+		if got := cap(s.Grow(100)); got != free || string(kept) != "elsewhere" {
+			t.Errorf("kept %q, and of %d bytes %d are left", kept, free, got)
+		}
+	})
 	t.Run("TakesAnEmptyText", func(t *testing.T) {
 		t.Parallel()
 		var s change.Set

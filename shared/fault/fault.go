@@ -8,6 +8,7 @@ package fault
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // Class says what the caller of a failed call must do.
@@ -111,7 +112,7 @@ func HintOf(err error) string {
 
 // Line is err in one line for an operator: class, message and, if there is one, the hint.
 func Line(err error) string {
-	line := ClassOf(err).String() + ": " + err.Error()
+	line := ClassOf(err).String() + ": " + strings.ReplaceAll(err.Error(), "\n", "; ")
 	if hint := HintOf(err); hint != "" {
 		line += "; " + hint
 	}

@@ -62,7 +62,7 @@ type Lineage int64
 
 // ParseLineage reads a decimal lineage from 1 on.
 func ParseLineage(text string) (Lineage, error) {
-	number, err := strconv.ParseInt(text, 10, 64)
+	number, err := strconv.ParseUint(text, 10, 63)
 	if err != nil {
 		return 0, fmt.Errorf("parse lineage %q: want a whole number from 1", text)
 	}

@@ -129,6 +129,7 @@ func checkpointWriteFails(t *testing.T, condition string, moved position.Cut) {
 func TestConnectionRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
+	w.history, w.first = oneByOne()
 	l := w.newLambda(t, lambdaOptions{})
 	batch := w.batch(nil, w.end())
 	l.proxy.RefuseNext(1 << 20)

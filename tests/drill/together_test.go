@@ -34,6 +34,7 @@ func TestSamePartition(t *testing.T) {
 	t.Run("OneWaitsAtFirstContact", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t)
+		w.history, w.first = oneByOne()
 		oneWaitsThenSkips(t, w, w.batch(nil, w.end()))
 	})
 	t.Run("TheOtherOfAFrozenOneRetries", theOtherOfAFrozenOneRetries)

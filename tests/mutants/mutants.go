@@ -86,8 +86,8 @@ func effects() []mutant {
 			law: "L6", breaks: "a missing cell hides the value before it",
 			edits: []edit{{
 				file: "shared/apply/reduction/window.go",
-				text: `if !c.Row[i].IsMissing() && (`,
-				with: `if (`,
+				text: `if !c.Row[i].IsMissing() && !c`,
+				with: `if !c`,
 			}},
 			guard: guard{"tests/histories", "TestBatch/EqualsItsRecordsOneByOne"},
 		},

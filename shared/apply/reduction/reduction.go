@@ -61,6 +61,9 @@ func (r *Reduction) Groups() []Group {
 }
 
 func (r *Reduction) one(c *change.Change) {
+	if r.hasTwin(c.Relation) {
+		r.flush()
+	}
 	if r.inOrder[c.Relation] || !isGatherable(c) {
 		r.barrier(c.Relation)
 		r.groups = appendInOrder(r.groups, c)
@@ -72,6 +75,14 @@ func (r *Reduction) one(c *change.Change) {
 	}
 	r.barrier(c.Relation)
 	r.window(c.Relation).take(r.set, c)
+}
+
+// hasTwin says whether a window is open for another description of the same table: the catalog was read again between two
+// records of the delivery.
+func (r *Reduction) hasTwin(relation *change.Relation) bool {
+	return slices.ContainsFunc(r.windows, func(w *window) bool {
+		return w.relation != relation && w.relation.Name == relation.Name
+	})
 }
 
 // isGatherable says whether a change's effect is on the row of its key alone, and its key's text tells which row.
@@ -195,7 +206,7 @@ func (r *Reduction) flush() {
 }
 
 // parentsFirst sorts windows so that a table comes behind those that its foreign keys point to. In a circle, which no
-// order satisfies, the order of appearance stays.
+// order satisfies, some order is taken.
 func parentsFirst(windows []*window) []*window {
 	sorted := make([]*window, 0, len(windows))
 	var visit func(w *window)

@@ -103,12 +103,12 @@ func isReplaceable(relation *change.Relation) bool {
 	return !slices.ContainsFunc(relation.Columns, func(c change.Column) bool { return c.Fixed })
 }
 
-// merge lays the present cells of c over those of n. A fixed cell that the row was made with stays.
+// merge lays the present cells of c over those of n. A fixed cell is what the row was made with, or what the target made.
 func (n *net) merge(set *change.Set, c *change.Change) {
 	row := set.Cells(len(n.change.Row))
 	copy(row, n.change.Row)
 	for i := range c.Row {
-		if !c.Row[i].IsMissing() && (!c.Relation.Columns[i].Fixed || row[i].IsMissing()) {
+		if !c.Row[i].IsMissing() && !c.Relation.Columns[i].Fixed {
 			row[i] = c.Row[i]
 		}
 	}

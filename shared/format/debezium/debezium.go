@@ -20,7 +20,6 @@ import (
 	"tidemark/shared/change"
 	"tidemark/shared/fault"
 	"tidemark/shared/format/debezium/wire"
-	"tidemark/shared/format/jsonnode"
 	"tidemark/shared/record"
 )
 
@@ -32,7 +31,8 @@ type Decoder struct {
 	tables      map[string]map[string]*table // source schema, then table
 	schemas     map[string]*schema           // by the schema's own JSON text
 	last        *table                       // of the record before
-	value, key  jsonnode.Document
+	values      input
+	keys        input
 }
 
 // New returns a decoder that resolves tables through catalog.

@@ -55,7 +55,7 @@ func (d *Decoder) event(ev *event, rec *record.Record) error {
 		d.tombstone(ev, rec)
 		return nil
 	}
-	payload, schema, err := d.document(&d.value, rec.Value.Bytes())
+	payload, schema, err := d.document(&d.values, rec.Value.Bytes())
 	if err != nil {
 		return poison("record value: %w", err)
 	}
@@ -83,38 +83,6 @@ func (d *Decoder) tombstone(ev *event, rec *record.Record) {
 	if !d.options.Table.IsZero() && !rec.Key.IsNull() {
 		ev.op, ev.flat, ev.table = opDelete, true, d.tableOf(d.options.Table)
 	}
-}
-
-// document takes the schema off a value or key, if there is one.
-func (d *Decoder) document(in *jsonnode.Document, text []byte) (payload jsonnode.Object, found *schema, err error) {
-	root, err := in.Parse(text)
-	if err != nil {
-		return payload, nil, err
-	}
-	payload, schemaText := open(root)
-	if !schemaText.IsNull() {
-		found, err = d.schemaOf(schemaText)
-	}
-	return payload, found, err
-}
-
-// open takes apart what JsonConverter wraps: an object of schema and payload and nothing else.
-func open(root jsonnode.Object) (payload jsonnode.Object, schemaText jsonnode.Node) {
-	count := 0
-	for w := root.Members(); w.Next(); count++ {
-		switch string(w.Quoted()) {
-		case `"schema"`:
-			schemaText = w.Node()
-		case `"payload"`:
-			payload = w.Object()
-		default:
-			return root, nil
-		}
-	}
-	if count < 2 {
-		return root, nil
-	}
-	return payload, schemaText
 }
 
 func (m *members) read(payload *jsonnode.Object) {
@@ -336,10 +304,9 @@ const (
 
 // payloadText is a key as JSON, without its schema; as it is when it is no JSON at all.
 func (d *Decoder) payloadText(data record.Data) []byte {
-	root, err := d.key.Parse(data.Bytes())
+	root, err := d.keys.Parse(data.Bytes())
 	if err != nil {
 		return data.Bytes()
 	}
-	payload, _ := open(root)
-	return payload.Node
+	return open(root).payload.Node
 }

@@ -212,7 +212,7 @@ func (r *reader) readKey(cells []change.Value, data record.Data) (bool, error) {
 	if data.IsNull() {
 		return false, nil
 	}
-	payload, schema, err := r.document(&r.Decoder.key, data.Bytes())
+	payload, schema, err := r.document(&r.keys, data.Bytes())
 	if err != nil {
 		return false, poison("record key: %w", err)
 	}

@@ -13,15 +13,37 @@ const maxKept = 1 << 12
 
 // Parse checks text as the function Parse does and returns its value. What the Document returned before is void.
 func (d *Document) Parse(text []byte) (Object, error) {
+	d.begin(text)
+	if !d.scanner.document() {
+		return Object{}, refusal(text)
+	}
+	return d.object(bytes.Trim(text, blanks), 0, len(d.scanner.members)), nil
+}
+
+// ParseLast returns the value of an object's last member, where the text before offset is the same as in an object that
+// Parse took, up to the value of its last member. It is false if Parse would refuse the text or find other members
+// behind.
+func (d *Document) ParseLast(text []byte, offset int) (Object, bool) {
+	d.begin(text)
+	s := &d.scanner
+	start := s.blanks(offset)
+	end := s.value(start, 2, s.lore.root())
+	if end == bad {
+		return Object{}, false
+	}
+	i := s.blanks(end)
+	if !s.is(i, '}') || s.blanks(i+1) != len(text) {
+		return Object{}, false
+	}
+	return d.object(text[start:end], 0, len(s.members)), true
+}
+
+func (d *Document) begin(text []byte) {
 	if cap(d.scanner.members) > maxKept {
 		d.scanner = scanner{}
 	}
 	d.scanner.lore.begin()
 	d.scanner.text, d.scanner.members = text, d.scanner.members[:0]
-	if !d.scanner.document() {
-		return Object{}, refusal(text)
-	}
-	return d.object(bytes.Trim(text, blanks), 0, len(d.scanner.members)), nil
 }
 
 func (d *Document) object(n Node, first, end int) Object {
@@ -74,6 +96,9 @@ func (m *Members) Node() Node {
 	s := &m.document.scanner
 	return s.text[s.members[m.at].value:s.members[m.at].valueEnd]
 }
+
+// Offset is where the member's value begins in the text.
+func (m *Members) Offset() int { return m.document.scanner.members[m.at].value }
 
 // Object is the member's value with its own members.
 func (m *Members) Object() Object { return m.document.object(m.Node(), m.at+1, m.next) }

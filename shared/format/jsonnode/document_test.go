@@ -70,6 +70,36 @@ func difference(got *jsonnode.Object, depth int) string {
 	return ""
 }
 
+// checkParseLast holds ParseLast against Parse for a text that begins as first, up to its last value, and ends as rest.
+func checkParseLast(t interface{ Fatalf(string, ...any) }, first, rest []byte) {
+	d := new(jsonnode.Document)
+	root, err := d.Parse(first)
+	if err != nil || root.Kind() != '{' {
+		return
+	}
+	count, offset := 0, 0
+	for w := root.Members(); w.Next(); count++ {
+		offset = w.Offset()
+	}
+	if count == 0 {
+		return
+	}
+	text := append(bytes.Clone(first[:offset]), rest...)
+	var want []byte
+	if root, err := new(jsonnode.Document).Parse(text); err == nil {
+		for w := root.Members(); w.Next(); count-- {
+			want = w.Node()
+		}
+	}
+	got, ok := d.ParseLast(text, offset)
+	if ok != (count == 0) || ok && !bytes.Equal(got.Node, want) {
+		t.Fatalf("got %q, %t, want %q of %q", got.Node, ok, want, text)
+	}
+	if diff := difference(&got, 8); ok && diff != "" {
+		t.Fatalf("%s in %q", diff, text)
+	}
+}
+
 // corpus are texts at the edges of the grammar.
 func corpus() []string {
 	many := func(count int, last string) string {
@@ -108,7 +138,11 @@ func TestDocumentReadsAsJSONText(t *testing.T) {
 		for i, text := range texts {
 			checkDocument(t, new(jsonnode.Document), []byte(text))
 			checkDocument(t, used, []byte(text))
-			checkDocument(t, used, []byte(texts[(i*7)%len(texts)]))
+			other := texts[(i*7)%len(texts)]
+			checkDocument(t, used, []byte(other))
+			for _, end := range []string{"}", " } ", "", "}}", `,"y":1}`, `,"a":1}`} {
+				checkParseLast(t, []byte(text), []byte(other+end))
+			}
 		}
 	}
 }
@@ -186,5 +220,7 @@ func FuzzDocument(f *testing.F) {
 		for _, text := range [][]byte{first, second, first, second} {
 			checkDocument(t, d, text)
 		}
+		checkParseLast(t, first, second)
+		checkParseLast(t, first, append(bytes.Clone(second), '}'))
 	})
 }

@@ -109,14 +109,16 @@ func (s *scanner) member(i, depth int, n *names) int {
 
 // note begins a member.
 func (s *scanner) note(name, end int, escaped bool) {
-	at := len(s.members)
-	if at == cap(s.members) {
-		s.members = slices.Grow(s.members, max(at, 64))
+	if len(s.members) == cap(s.members) {
+		s.grow()
 	}
+	at := len(s.members)
 	s.members = s.members[:at+1]
 	m := &s.members[at]
 	m.name, m.nameEnd, m.escaped = name, end, escaped
 }
+
+func (s *scanner) grow() { s.members = slices.Grow(s.members, max(len(s.members), 64)) }
 
 func (s *scanner) array(i, depth int) int {
 	if depth > maxDepth {
@@ -164,11 +166,18 @@ func (s *scanner) number(i int) int {
 	if s.is(i, '-') {
 		i++
 	}
-	if s.is(i, '0') {
-		i++
-	} else if i = s.digits(i); i == bad {
+	end := s.digits(i)
+	switch {
+	case end == bad || end > i+1 && s.text[i] == '0':
 		return bad
+	case end < len(s.text) && s.text[end] >= '.':
+		return s.fraction(end)
 	}
+	return end
+}
+
+// fraction is what may stand behind the digits of a whole number.
+func (s *scanner) fraction(i int) int {
 	if s.is(i, '.') {
 		if i = s.digits(i + 1); i == bad {
 			return bad
