@@ -45,6 +45,10 @@ func startFlow(cmd *cobra.Command, from []string, reason string) error {
 		if err != nil {
 			return usageError{err}
 		}
+		if len(starts) == 0 {
+			cmd.Println("no partition has a checkpoint: each begins at 0")
+			return nil
+		}
 		moved, err := operator.StartFlow(cmd.Context(), environment.TargetID, flow.Name, starts, reason)
 		if err != nil {
 			return err

@@ -44,6 +44,9 @@ func parseStarts(from, topics []string, known []position.Partition) ([]ledger.St
 		if !slices.Contains(topics, partition.Topic) {
 			return nil, fmt.Errorf("--from %q: the flow has no topic %q", text, partition.Topic)
 		}
+		if slices.ContainsFunc(starts, func(s ledger.Start) bool { return s.Partition == partition }) {
+			return nil, fmt.Errorf("--from %q: %s has a start already", text, partition)
+		}
 		starts = append(starts, ledger.Start{Partition: partition, At: at})
 	}
 	return starts, nil

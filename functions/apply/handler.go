@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -53,7 +54,9 @@ func (h *handler) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	if len(batch) == 0 && doubt != nil {
 		return nil, &UnappliedError{doubt}
 	}
-	outcome, err := h.applier.Apply(ctx, batch)
+	applying, cancel := withinReply(ctx, start)
+	defer cancel()
+	outcome, err := h.applier.Apply(applying, batch)
 	for i := range outcome.Partitions {
 		h.report(ctx, &outcome.Partitions[i], h.now().Sub(start))
 	}
@@ -65,6 +68,17 @@ func (h *handler) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	default:
 		return kafkaevent.Reply(batch, next), nil
 	}
+}
+
+// withinReply ends ctx early enough that what happened can still be logged and answered: at the deadline itself the
+// process is killed.
+func withinReply(ctx context.Context, start time.Time) (context.Context, context.CancelFunc) {
+	const most, share = 500 * time.Millisecond, 20
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return ctx, func() {}
+	}
+	return context.WithDeadline(ctx, deadline.Add(-min(most, deadline.Sub(start)/share)))
 }
 
 func describe(err error) []slog.Attr {
@@ -86,9 +100,19 @@ func (h *handler) report(ctx context.Context, p *apply.PartitionOutcome, took ti
 		h.log.LogAttrs(ctx, slog.LevelInfo, "batch applied", attributes...)
 		return
 	}
-	level := slog.LevelError
-	if class := fault.ClassOf(p.Err); class == fault.Retryable || class == fault.UnknownOutcome {
-		level = slog.LevelWarn // the next delivery settles it
+	h.log.LogAttrs(ctx, h.levelOf(p), "batch stopped", append(attributes, describe(p.Err)...)...)
+}
+
+// patience is how long a record may wait for another one before a person should look.
+const patience = 5 * time.Minute
+
+// levelOf is WARN for what the next delivery settles, ERROR for what somebody must look at: also for a record that still
+// waits for another one long after it was written.
+func (h *handler) levelOf(p *apply.PartitionOutcome) slog.Level {
+	class := fault.ClassOf(p.Err)
+	waitsLong := errors.Is(p.Err, apply.ErrWaits) && h.now().Sub(p.Stopped) > patience
+	if (class == fault.Retryable || class == fault.UnknownOutcome) && !waitsLong {
+		return slog.LevelWarn
 	}
-	h.log.LogAttrs(ctx, level, "batch stopped", append(attributes, describe(p.Err)...)...)
+	return slog.LevelError
 }

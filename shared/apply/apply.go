@@ -7,8 +7,8 @@
 // clock of its own. Live apply and recovery's replay are both this code. DESIGN.md beside this file walks a batch through
 // it.
 //
-// An Applier may be used by several goroutines, as long as no two hold the same partition; if they do, the row lock in
-// the target makes one wait and then skip.
+// An Applier belongs to one goroutine at a time, because its decoders do. Several may work on one target, in one process or in
+// many: if two hold the same partition, the row lock in the target makes one wait and then skip.
 package apply
 
 import (
@@ -103,26 +103,53 @@ func New(target Target, decoder Decoder, options Options) (*Applier, error) {
 // could not be asked, fault.Retryable, fault.Misconfigured.
 func (a *Applier) Apply(ctx context.Context, batch record.Batch) (Outcome, error) {
 	outcome := Outcome{Partitions: make([]PartitionOutcome, len(batch))}
+	call := &call{applier: a, start: a.options.Now()}
 	runs := make([]*run, 0, len(batch))
 	for i := range batch {
 		outcome.Partitions[i] = PartitionOutcome{Partition: batch[i].Partition, Next: batch[i].Range().From}
-		runs = append(runs, &run{records: batch[i].Records, outcome: &outcome.Partitions[i]})
+		runs = append(runs, &run{call: call, records: batch[i].Records, outcome: &outcome.Partitions[i]})
 	}
 	a.refuseForeignTopics(runs)
 	set := a.decode(ctx, runs)
-	start := a.options.Now()
 	for {
 		pieces := nextPieces(runs, a.options.MaxRows, a.options.MaxBytes)
 		if len(pieces) == 0 {
 			break
 		}
-		if a.outOfTime(ctx, start) {
-			stopAll(pieces, errOutOfTime())
-			continue
-		}
 		a.commit(ctx, &set, pieces)
 	}
+	for _, r := range runs {
+		r.conclude()
+	}
 	return outcome, outcome.Err()
+}
+
+// call is one call of Apply: what holds for all its transactions.
+type call struct {
+	applier  *Applier
+	start    time.Time
+	attempts int // transactions begun
+	// over is why the call writes nothing more: another life owns the target. Only a later call may adopt it.
+	over error
+}
+
+// admit says whether another transaction may begin. The first always may, or a short deadline would never apply anything.
+func (c *call) admit(ctx context.Context) error {
+	c.attempts++
+	switch {
+	case c.over != nil:
+		return c.over
+	case c.attempts > 1 && c.applier.outOfTime(ctx, c.start), ctx.Err() != nil:
+		return errOutOfTime()
+	}
+	return nil
+}
+
+// fence ends the call and drops what belongs to a life that is over, so that the next call reads anew.
+func (c *call) fence(err error) {
+	c.over = err
+	c.applier.life.drop()
+	c.applier.target.Forget()
 }
 
 func (a *Applier) refuseForeignTopics(runs []*run) {
@@ -141,7 +168,7 @@ func errOutOfTime() error {
 }
 
 // outOfTime says whether what is left until the deadline of ctx is too little to start another transaction. start is
-// when the call began: by then the first transaction always starts, or a short deadline would never apply anything.
+// when the call began.
 func (a *Applier) outOfTime(ctx context.Context, start time.Time) bool {
 	deadline, ok := ctx.Deadline()
 	if !ok {
@@ -172,14 +199,6 @@ func (l *life) adopt(incarnation position.Incarnation) bool {
 		l.incarnation = incarnation
 	}
 	return l.incarnation == incarnation
-}
-
-// abandonIfFenced drops what belongs to a life that is over, so that the next call reads anew.
-func (a *Applier) abandonIfFenced(err error) {
-	if fault.Is(err, fault.Fenced) {
-		a.life.drop()
-		a.target.Forget()
-	}
 }
 
 // judge says whether this environment may write the target that the ledger describes.

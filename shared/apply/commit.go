@@ -102,6 +102,10 @@ func (a *Applier) commitRest(ctx context.Context, set *change.Set, p piece) {
 func (a *Applier) attempt(
 	ctx context.Context, set *change.Set, pieces []piece, inOrder map[*change.Relation]bool,
 ) ([]reduction.Group, error) {
+	call := pieces[0].run.call
+	if err := call.admit(ctx); err != nil {
+		return nil, err
+	}
 	opening := a.opening(pieces)
 	tx, err := a.target.Begin(ctx, opening)
 	if err != nil {
@@ -111,8 +115,7 @@ func (a *Applier) attempt(
 	plans, err := a.plan(ledger, pieces)
 	if err != nil || len(plans) == 0 {
 		tx.Rollback(ctx)
-		a.abandonIfFenced(err)
-		return nil, err
+		return nil, call.judged(err)
 	}
 	// A transaction that only skips commits too: what another wrote before may not have reached a synchronous standby yet,
 	// and calling it applied is as much a promise as writing it.
@@ -120,17 +123,22 @@ func (a *Applier) attempt(
 	err = tx.Commit(ctx, work)
 	switch {
 	case fault.Is(err, fault.UnknownOutcome):
-		return nil, a.resolve(ctx, opening, plans, err)
-	case fault.Is(err, fault.Fenced):
-		a.abandonIfFenced(err)
-		return nil, err
+		return nil, call.judged(a.resolve(ctx, opening, plans, err))
 	case err != nil:
-		return work.Groups, wrapWork(plans, err)
+		return work.Groups, call.judged(wrapWork(plans, err))
 	}
 	for i := range plans {
 		plans[i].settle()
 	}
 	return nil, nil
+}
+
+// judged ends the call if err says that another life owns the target.
+func (c *call) judged(err error) error {
+	if fault.Is(err, fault.Fenced) {
+		c.fence(err)
+	}
+	return err
 }
 
 // plan judges every piece under the lock. It returns the plans that write or skip something; a piece that can do neither
@@ -227,7 +235,6 @@ func (a *Applier) resolve(ctx context.Context, opening Opening, plans []plan, lo
 	ledger := tx.Ledger()
 	if err := a.judge(ledger); err != nil {
 		tx.Rollback(ctx)
-		a.abandonIfFenced(err)
 		return err
 	}
 	if err := tx.Commit(ctx, Work{Flow: a.options.Flow, Incarnation: ledger.Incarnation}); err != nil {
@@ -235,9 +242,16 @@ func (a *Applier) resolve(ctx context.Context, opening Opening, plans []plan, lo
 	}
 	for i := range plans {
 		p := &plans[i]
-		if next := ledger.Checkpoints[p.run.partition()].Next; next.Before(p.covers().Until) {
+		checkpoint := ledger.Checkpoints[p.run.partition()]
+		switch {
+		case checkpoint.Incarnation != ledger.Incarnation || checkpoint.Generation != p.generation:
+			// Somebody moved the checkpoint meanwhile: where it stands says nothing of this commit.
+			p.run.stop(fault.New(fault.UnknownOutcome, "commit %s %s: the checkpoint was moved before the ledger could be asked: %w",
+				p.run.partition(), p.covers(), errors.Unwrap(lost)))
+			continue
+		case checkpoint.Next.Before(p.covers().Until):
 			p.stop = fault.New(fault.Retryable, "commit %s %s: not applied, says the ledger: %w",
-				p.run.partition(), p.run.rangeOf(p.skip, p.until), errors.Unwrap(lost))
+				p.run.partition(), p.covers(), errors.Unwrap(lost))
 			p.until, p.absorbed = p.skip, 0
 		}
 		p.settle()

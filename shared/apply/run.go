@@ -10,6 +10,7 @@ import (
 
 // run is the rest of one partition's records in a delivery: what is neither applied nor given up.
 type run struct {
+	call    *call
 	records []record.Record
 	decoded []decoded // one for each of records
 	outcome *PartitionOutcome
@@ -17,7 +18,16 @@ type run struct {
 
 func (r *run) partition() position.Partition { return r.outcome.Partition }
 
-func (r *run) isDone() bool { return len(r.records) == 0 || r.outcome.Err != nil }
+func (r *run) isDone() bool { return len(r.records) == 0 || r.outcome.Err != nil || r.call.over != nil }
+
+// conclude says of a run that did not end by itself why it stopped.
+func (r *run) conclude() {
+	if len(r.records) == 0 {
+		return
+	}
+	r.stop(r.call.over)
+	r.outcome.Stopped = r.records[0].Time
+}
 
 // stop gives up the rest of the run: it is reported unapplied with err.
 func (r *run) stop(err error) {
@@ -85,6 +95,7 @@ type plan struct {
 	skip, until int
 	absorbed    int             // of records[skip:until], those whose identity the target had before
 	from        position.Offset // where the checkpoint stands
+	generation  int64           // of the checkpoint
 	stop        error           // nil when nothing else is in the way, or when it comes up again by itself
 }
 
@@ -111,7 +122,7 @@ func (p *plan) settle() {
 //
 // What stops a plan that has something to write is left out: the next transaction meets it again.
 func judge(p piece, checkpoint Checkpoint) plan {
-	made := plan{piece: p, from: checkpoint.Next}
+	made := plan{piece: p, from: checkpoint.Next, generation: checkpoint.Generation}
 	records := p.run.records[:p.n]
 	for made.skip < len(records) && records[made.skip].Offset.Before(checkpoint.Next) {
 		rec := &records[made.skip]

@@ -55,6 +55,9 @@ var ErrOtherTarget = errors.New("the database is another target")
 // Begin says of the identities is out of date.
 var ErrIdentityTaken = errors.New("an identity was recorded by another transaction")
 
+// ErrWaits says that a record needs another one that has not been applied yet, perhaps of another partition or flow.
+var ErrWaits = errors.New("a record waits for another one")
+
 // Opening names what a transaction will work on.
 type Opening struct {
 	Flow       string
@@ -80,6 +83,8 @@ type Ledger struct {
 type Checkpoint struct {
 	Next        position.Offset
 	Incarnation position.Incarnation
+	// Generation counts how often an operator moved the checkpoint.
+	Generation int64
 	// RecordTime is the highest time of a record applied so far; zero when none was.
 	RecordTime time.Time
 }

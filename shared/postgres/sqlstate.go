@@ -77,9 +77,6 @@ func Classify(err error) error {
 }
 
 func classifyConnection(err error) error {
-	if _, ok := errors.AsType[*pgconn.ParseConfigError](err); ok {
-		return fault.New(fault.Misconfigured, "read the database's address: %w", err).WithHint("correct TIDEMARK_DATABASE_URL")
-	}
 	class := fault.New(fault.Retryable, "%w", err)
 	if _, ok := errors.AsType[*net.DNSError](err); ok {
 		return class.WithHint("the database's host name is not known here: check TIDEMARK_DATABASE_URL and the network")
@@ -104,6 +101,9 @@ func hintOf(server *pgconn.PgError) string {
 			"the target lost it, or the flow began after the row was made"
 	case server.Code == "26000":
 		return "the session lost its prepared statements: behind a pooler set TIDEMARK_PREPARED_STATEMENTS=false"
+	case server.Code == "23503":
+		return "the row that it points to is not there yet; it is delivered again until then. If it lasts: does the flow, or " +
+			"another, write the other table?"
 	case server.Code == StateMoveWaits:
 		return "the other half of the key change is still ahead in another partition; it is delivered again until then"
 	}
@@ -153,13 +153,24 @@ func safeMessage(err *pgconn.PgError) string {
 		return err.Message
 	}
 	switch class {
-	case "08", "23", "25", "28", "3D", "40", "53", "54", "55", "57":
+	case "08", "23", "25", "28", "3D", "40", "53", "54", "57":
 		return err.Message
+	case "55":
+		if err.Code != "55P04" { // that one quotes an enum's new value
+			return err.Message
+		}
 	}
 	return "the server refuses the statement"
 }
 
 const sqlstateLength = 5
+
+// Waits says whether what was written needs a row that is not there yet: the parent that a foreign key points to, or the
+// other half of a key change.
+func Waits(err error) bool {
+	server, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && (server.Code == "23503" || server.Code == StateMoveWaits)
+}
 
 // IsRefusal says whether the server refused what was written, so that a smaller piece of the same work may pass. Time
 // limits, locks, serialization, lost rights of the session and the ledger's own word are about the whole.

@@ -10,6 +10,7 @@ package drill_test
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -30,9 +31,17 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(runner{m}) }
 
 type runner struct{ *testing.M }
 
+// atOnce is how many drills run at once, unless -parallel says: more than there are cores, because some wait for time to
+// end.
+const atOnce = "4"
+
 // Run builds the function, runs the drills and stops the shared server.
 func (r runner) Run() int {
-	dir, err := os.MkdirTemp("", "tidemark-drill-")
+	err := flag.Set("test.parallel", atOnce) // the command line is read later
+	dir := ""
+	if err == nil {
+		dir, err = os.MkdirTemp("", "tidemark-drill-")
+	}
 	if err == nil {
 		bootstrap, err = build(filepath.Join(dir, "apply", "bootstrap"))
 	}

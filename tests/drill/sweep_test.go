@@ -105,7 +105,7 @@ func signalBefore(t *testing.T, l *lambda, number int) harness.Trigger {
 type mode struct {
 	name    string
 	warm    bool                            // the process has delivered before and holds a connection
-	alike   bool                             // but for a few effects, another mode's delivery is the same
+	alike   bool                            // but for a few effects, another mode's delivery is the same
 	history func() (*history, position.Cut) // all of it, and where its first delivery ends
 	wanted  []effects                       // what the delivery with the fault must hold, each without a gap
 }

@@ -7,6 +7,7 @@
 package catalog
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -99,16 +100,19 @@ const keysSQL = `SELECT array_to_string((i.indkey::smallint[])[0:i.indnkeyatts -
 	` AND a.attnum = ANY ((i.indkey::smallint[])[0:i.indnkeyatts - 1]) AND NOT a.attnotnull)` +
 	` ORDER BY i.indisprimary DESC, i.indisreplident DESC, i.indimmediate DESC, i.indnkeyatts, x.relname`
 
+// treeSQL is the table c and, if it is partitioned, its partitions: each may have triggers and constraints of its own.
+const treeSQL = `SELECT c.oid UNION SELECT p.relid FROM pg_catalog.pg_partition_tree(c.oid) AS p`
+
 // conductSQL returns what forbids to change the table's rows in bulk, and how many unique or exclusion constraints it has.
 // Only what fires in an ordinary session counts: triggers for replicas do not.
 const conductSQL = `SELECT (c.relhasrules` +
-	` OR EXISTS (SELECT FROM pg_catalog.pg_trigger AS g WHERE g.tgrelid = c.oid AND NOT g.tgisinternal` +
+	` OR EXISTS (SELECT FROM pg_catalog.pg_trigger AS g WHERE g.tgrelid IN (` + treeSQL + `) AND NOT g.tgisinternal` +
 	` AND g.tgenabled IN ('O', 'A') AND (g.tgtype::integer & 1) = 1)` +
-	` OR EXISTS (SELECT FROM pg_catalog.pg_constraint AS f WHERE f.confrelid = c.oid AND f.contype = 'f'` +
+	` OR EXISTS (SELECT FROM pg_catalog.pg_constraint AS f WHERE f.confrelid IN (` + treeSQL + `) AND f.contype = 'f'` +
 	` AND (f.confdeltype IN ('c', 'n', 'd') OR f.confupdtype IN ('c', 'n', 'd'))))::text,` +
 	` (SELECT count(*) FROM pg_catalog.pg_index AS i WHERE i.indrelid = c.oid AND (i.indisunique OR i.indisexclusion))::text,` +
 	` (c.relrowsecurity OR EXISTS (SELECT FROM pg_catalog.pg_constraint AS f` +
-	` WHERE f.condeferrable AND (f.conrelid = c.oid OR f.confrelid = c.oid)))::text` +
+	` WHERE f.condeferrable AND (f.conrelid IN (` + treeSQL + `) OR f.confrelid IN (` + treeSQL + `))))::text` +
 	` FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace` +
 	` WHERE n.nspname = $1::text AND c.relname = $2::text`
 
@@ -140,6 +144,9 @@ func Questions(name change.Name) []postgres.Statement {
 func Read(name change.Name, answers []Rows) (*Table, error) {
 	if err := checkRelation(name, answers[1]); err != nil {
 		return nil, err
+	}
+	if len(answers[5]) != 1 {
+		return nil, unreadable(name, errors.New("the table changed while it was described"))
 	}
 	types, err := readTypes(answers[3])
 	if err != nil {

@@ -76,7 +76,7 @@ func (l Ledger) Open(opening apply.Opening) []postgres.Statement {
 		},
 		{
 			SQL: "SELECT c.topic, c.partition::text, c.next_offset::text, c.incarnation::text," +
-				" (extract(epoch FROM c.record_time) * 1000000)::bigint::text" +
+				" (extract(epoch FROM c.record_time) * 1000000)::bigint::text, c.generation::text" +
 				" FROM " + l.schema + ".checkpoint AS c" +
 				" JOIN unnest($2::text[], $3::integer[]) AS p (topic, partition) USING (topic, partition)" +
 				" WHERE c.flow = $1::text ORDER BY c.topic, c.partition FOR UPDATE OF c",
@@ -137,6 +137,9 @@ func readCheckpoint(row [][]byte) (position.Partition, apply.Checkpoint, error) 
 		return partition, apply.Checkpoint{}, fault.New(fault.Bug, "read checkpoint %s: %w", partition, err)
 	}
 	checkpoint := apply.Checkpoint{Next: next, Incarnation: position.Incarnation(row[3])}
+	if checkpoint.Generation, err = strconv.ParseInt(string(row[5]), 10, 64); err != nil {
+		return partition, apply.Checkpoint{}, fault.New(fault.Bug, "read checkpoint %s: its generation: %w", partition, err)
+	}
 	if row[4] != nil {
 		micros, err := strconv.ParseInt(string(row[4]), 10, 64)
 		if err != nil {

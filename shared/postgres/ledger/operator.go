@@ -184,6 +184,11 @@ func (o *Operator) startPartition(ctx context.Context, tx pgx.Tx, flow string, s
 	if err != nil {
 		return Moved{}, err
 	}
+	_, err = tx.Exec(ctx, "DELETE FROM "+o.schema+".applied_identity WHERE flow = $1 AND topic = $2 AND partition = $3"+
+		" AND \"offset\" >= $4", flow, p.Topic, p.Number, at)
+	if err != nil {
+		return Moved{}, err
+	}
 	return moved, o.addGap(ctx, tx, gap{flow, p, position.Range{From: from, Until: s.At}, "accepted", reason})
 }
 

@@ -19,6 +19,7 @@ type connection struct {
 	pg     *pgconn.PgConn
 	warned atomic.Bool // a warning came in since the last flight began
 	often  often
+	used   time.Time // when it was last given back, by the wall clock
 }
 
 var errNoCancel = errors.New("cancel requests are never sent: a cancelled COMMIT may succeed without its standby")
@@ -35,6 +36,7 @@ func connect(ctx context.Context, config *pgconn.Config, timeout time.Duration, 
 	defer cancel()
 	c := &connection{often: newOften(prepare)}
 	own := config.Copy()
+	own.RuntimeParams["client_encoding"] = "UTF8" // texts are UTF-8, whatever the role or the database prefers
 	dial := own.DialFunc
 	own.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
 		if ctx.Value(connecting{}) == nil {
@@ -105,6 +107,13 @@ func (c *connection) flight(ctx context.Context, statements []postgres.Statement
 		answers = append(answers, answer{rows: read.Rows, tag: read.CommandTag.String()})
 	}
 	return answers, results.Close()
+}
+
+// isAlive asks the server for a sign within limit.
+func (c *connection) isAlive(ctx context.Context, limit time.Duration) bool {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	return c.pg.Ping(ctx) == nil
 }
 
 // isIdle says whether no transaction is open on the connection.

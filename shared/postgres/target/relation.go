@@ -33,7 +33,7 @@ func (t *Target) read(ctx context.Context, source change.Name) (known, error) {
 	if err := name.Validate(); err != nil {
 		return known{}, fault.New(fault.Misconfigured, "%w", err).WithHint("route the source's table to a name that fits")
 	}
-	statements := []postgres.Statement{{SQL: "BEGIN READ ONLY"}}
+	statements := []postgres.Statement{{SQL: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"}}
 	statements = append(append(statements, catalog.Questions(name)...), postgres.Statement{SQL: "COMMIT"})
 	var answers []answer
 	c, err := t.onFresh(ctx, func(c *connection) (err error) {
@@ -58,9 +58,15 @@ func (t *Target) read(ctx context.Context, source change.Name) (known, error) {
 	return t.remember(source, table), nil
 }
 
+// mostTables is how many descriptions are kept.
+const mostTables = 1 << 14
+
 func (t *Target) remember(source change.Name, table *catalog.Table) known {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if len(t.tables) >= mostTables { // names may come out of records: they must not fill the memory
+		clear(t.tables)
+	}
 	k := known{table: table, until: t.options.Now().Add(t.options.CatalogAge)}
 	t.tables[source] = k
 	return k

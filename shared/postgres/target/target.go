@@ -163,7 +163,11 @@ func (t *Target) idleOrNew(ctx context.Context) (*connection, bool, error) {
 		return nil, false, fault.New(fault.Retryable, "the target is closed: the process is ending")
 	}
 	if c != nil {
-		return c, true, nil
+		// A path that died while the process was frozen gives no error: what is sent there waits for ever.
+		if t.now().Sub(c.used) < idleTrust || c.isAlive(ctx, t.options.ConnectTimeout) {
+			return c, true, nil
+		}
+		c.cut()
 	}
 	c, err := connect(ctx, t.address, t.options.ConnectTimeout, !t.options.Unprepared)
 	if err != nil {
@@ -202,7 +206,14 @@ func (t *Target) checkLedger(ctx context.Context, c *connection) error {
 	return nil
 }
 
+// now is the wall clock: the monotonic one may stand still while a function is frozen.
+func (t *Target) now() time.Time { return t.options.Now().Round(0) }
+
+// idleTrust is how long a connection that nobody used is believed to be alive.
+const idleTrust = 30 * time.Second
+
 func (t *Target) release(c *connection) {
+	c.used = t.now()
 	t.mu.Lock()
 	keep := !t.closed && c.isIdle()
 	if keep {

@@ -18,14 +18,17 @@ type transaction struct {
 }
 
 // settingsSQL bounds the transaction in time and fixes how values look as text. No time limit runs while the server waits for
-// the rest of a pipeline, so a client that vanished there is found by keepalives, or it would hold its locks for hours.
+// the rest of a pipeline, so a client that vanished there is found by keepalives, or it would hold its locks for hours. A
+// commit is answered when it is durable, whatever the role's default: what is answered is never delivered again.
 const settingsSQL = "SELECT set_config('statement_timeout', $1::text, true), set_config('lock_timeout', $2::text, true)," +
 	" set_config('idle_in_transaction_session_timeout', $3::text, true), set_config('datestyle', 'ISO', true)," +
 	" set_config('intervalstyle', 'postgres', true), set_config('timezone', 'UTC', true)," +
 	" set_config('bytea_output', 'hex', true), set_config('lc_monetary', 'C', true)," +
 	" set_config('extra_float_digits', '1', true), set_config('row_security', 'off', true)," +
 	" set_config('tcp_keepalives_idle', '10', true), set_config('tcp_keepalives_interval', '5', true)," +
-	" set_config('tcp_keepalives_count', '3', true)"
+	" set_config('tcp_keepalives_count', '3', true)," +
+	" set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on'" +
+	" ELSE current_setting('synchronous_commit') END, true)"
 
 // Begin opens a transaction in one round trip. See apply.Target.
 func (t *Target) Begin(ctx context.Context, opening apply.Opening) (apply.Transaction, error) {
@@ -160,13 +163,20 @@ func (tx *transaction) failed(ctx context.Context, err error, owner int) error {
 
 // refused ends a transaction that the server refused to go on with.
 func (tx *transaction) refused(ctx context.Context, err error, owner int) error {
-	tx.Rollback(ctx)
 	classified := postgres.Classify(err)
+	if fault.Is(classified, fault.Unclassified) {
+		tx.target.discard(tx.c) // a prepared statement may have outlived what it was made for
+	} else {
+		tx.Rollback(ctx)
+	}
 	switch {
 	case !postgres.IsRefusal(err):
 		return classified
 	case owner == ownerIdentities:
 		return fault.New(fault.Retryable, "commit: %w", apply.ErrIdentityTaken)
+	}
+	if postgres.Waits(err) {
+		classified = fault.New(fault.ClassOf(classified), "%w: %w", apply.ErrWaits, classified)
 	}
 	return &apply.WorkError{Err: classified, Group: owner}
 }
