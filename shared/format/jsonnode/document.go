@@ -9,7 +9,7 @@ type Document struct {
 }
 
 // maxKept bounds what an unusual text makes a Document keep.
-const maxKept = 1 << 12
+const maxKept = 1 << 14
 
 // Parse checks text as the function Parse does and returns its value. What the Document returned before is void.
 func (d *Document) Parse(text []byte) (Object, error) {

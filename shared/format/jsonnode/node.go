@@ -1,7 +1,9 @@
 // Package jsonnode owns how decoders walk JSON text without copying it.
 //
 // Parse checks a document once, as strictly as RFC 7493 asks; a Node is a slice of that document. Numbers keep their
-// text. Nodes share the document's bytes and are read only; they may be shared between goroutines.
+// text. Nodes share the document's bytes and are read only; they may be shared between goroutines. A Document does the
+// same for texts that come one after the other and are much alike: it also notes where members stand, and it must take
+// and refuse what Parse does, which tests hold against jsontext.
 package jsonnode
 
 import (

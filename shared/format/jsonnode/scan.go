@@ -166,18 +166,11 @@ func (s *scanner) number(i int) int {
 	if s.is(i, '-') {
 		i++
 	}
-	end := s.digits(i)
-	switch {
-	case end == bad || end > i+1 && s.text[i] == '0':
+	if s.is(i, '0') {
+		i++
+	} else if i = s.digits(i); i == bad {
 		return bad
-	case end < len(s.text) && s.text[end] >= '.':
-		return s.fraction(end)
 	}
-	return end
-}
-
-// fraction is what may stand behind the digits of a whole number.
-func (s *scanner) fraction(i int) int {
 	if s.is(i, '.') {
 		if i = s.digits(i + 1); i == bad {
 			return bad

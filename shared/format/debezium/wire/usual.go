@@ -3,8 +3,8 @@ package wire
 import "bytes"
 
 // appendUsual is appendTimestamp for the text that nearly every timestamp is: YYYY-MM-DDTHH:MM:SS[.ffffff]Z, of years
-// after Christ and of a day that every month has. Its digits are those that PostgreSQL reads. It is false for all
-// others, right and wrong.
+// after Christ and days that every year has. Its digits are those that PostgreSQL reads. It is false for all others,
+// right and wrong.
 func (f *Form) appendUsual(dst, text []byte) ([]byte, bool) {
 	const clock, fraction = len("YYYY-MM-DDT"), len("YYYY-MM-DDTHH:MM:SS")
 	last := len(text) - 1
@@ -26,11 +26,12 @@ func (f *Form) appendUsual(dst, text []byte) ([]byte, bool) {
 	return f.appendZone(dst, text[last:]), true
 }
 
-// isUsualDay knows YYYY-MM-DD up to the 28th.
+// isUsualDay knows YYYY-MM-DD except for the 29th of February.
 func isUsualDay(text []byte) bool {
+	const daysOf = "\x1f\x1c\x1f\x1e\x1f\x1e\x1f\x1f\x1e\x1f\x1e\x1f"
 	year, month, day := 100*twoDigits(text[0:])+twoDigits(text[2:]), twoDigits(text[5:]), twoDigits(text[8:])
 	return areDigits(text[:4]) && year > 0 && text[4] == '-' && 1 <= month && month <= 12 &&
-		text[7] == '-' && 1 <= day && day <= 28
+		text[7] == '-' && 1 <= day && day <= uint(daysOf[month-1])
 }
 
 // isUsualClock knows HH:MM:SS before midnight.

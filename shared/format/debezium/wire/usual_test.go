@@ -51,12 +51,13 @@ func TestUsualTimestampsAreKnown(t *testing.T) {
 		"0001-01-01T00:00:00.000000Z": "0001-01-01 00:00:00+00",
 		"9999-12-28T23:59:59.10Z":     "9999-12-28 23:59:59.1+00",
 		"2024-06-28T22:00:00Z":        "2024-06-28 22:00:00+00",
+		"2023-12-31T22:00:00.5Z":      "2023-12-31 22:00:00.5+00",
 	} {
 		if got, ok := f.appendUsual(nil, []byte(text)); !ok || string(got) != want {
 			t.Errorf("got %q, %t for %q, want %q", got, ok, text, want)
 		}
 	}
-	for _, text := range strings.Fields("0000-01-01T00:00:00Z 2024-06-28T24:00:00Z 2024-06-28T22:00:00.Z 2024-02-29T22:00:00Z") {
+	for _, text := range strings.Fields("0000-01-01T00:00:00Z 2024-06-28T24:00:00Z 2024-06-28T22:00:00.Z 2024-02-29T22:00:00Z 2024-06-31T22:00:00Z") {
 		if got, ok := f.appendUsual(nil, []byte(text)); ok {
 			t.Errorf("got %q for %q, want it left alone", got, text)
 		}
