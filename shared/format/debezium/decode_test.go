@@ -398,3 +398,15 @@ func TestNewRefuses(t *testing.T) {
 		})
 	}
 }
+
+func TestDecodeRefusesARowUnderAnotherKey(t *testing.T) {
+	t.Parallel()
+	d := decoder(t, shop(), debezium.Options{})
+	for _, op := range []string{"c", "u"} {
+		r := rec(`{"id":7}`, envelope(op, "kv", "null", `{"id":5,"v":"marker","n":1}`))
+		err := d.Decode(t.Context(), r, new(change.Set))
+		if !fault.Is(err, fault.Misconfigured) || strings.Contains(err.Error(), "5") || !strings.Contains(err.Error(), "id") {
+			t.Errorf("op %s: got %v of class %s, want misconfigured that names the column", op, err, fault.ClassOf(err))
+		}
+	}
+}

@@ -96,8 +96,13 @@ func (r *reader) identifyByKey(c *change.Change, rec *record.Record) (err error)
 		return err
 	}
 	for at, column := range r.relation.Key { // the image may lack what the key has
-		if c.Row[column].IsMissing() && !r.relation.Columns[column].Generated {
+		switch {
+		case r.relation.Columns[column].Generated:
+		case c.Row[column].IsMissing():
 			c.Row[column] = c.Key[at]
+		case !bytes.Equal(c.Row[column].Bytes(), c.Key[at].Bytes()):
+			// Partition and order follow the key: a row under another one would overtake itself.
+			return r.keyMismatch("column " + r.relation.Columns[column].Name + " has one value in the key and another in the row")
 		}
 	}
 	return nil
