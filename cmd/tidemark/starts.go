@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -29,25 +30,28 @@ func parseStarts(from, topics []string, known []position.Partition) ([]ledger.St
 			}
 			continue
 		}
-		name, digits, found := strings.Cut(text, "=")
-		if !found {
-			return nil, fmt.Errorf("--from %q: want earliest or TOPIC/PARTITION=OFFSET; a point in time needs broker access", text)
-		}
-		partition, err := position.ParsePartition(name)
-		if err != nil {
+		start, err := parseStart(text)
+		switch {
+		case err != nil:
 			return nil, fmt.Errorf("--from %q: %w", text, err)
+		case !slices.Contains(topics, start.Partition.Topic):
+			return nil, fmt.Errorf("--from %q: the flow has no topic %q", text, start.Partition.Topic)
+		case slices.ContainsFunc(starts, func(s ledger.Start) bool { return s.Partition == start.Partition }):
+			return nil, fmt.Errorf("--from %q: %s has a start already", text, start.Partition)
 		}
-		at, err := position.ParseOffset(digits)
-		if err != nil {
-			return nil, fmt.Errorf("--from %q: %w", text, err)
-		}
-		if !slices.Contains(topics, partition.Topic) {
-			return nil, fmt.Errorf("--from %q: the flow has no topic %q", text, partition.Topic)
-		}
-		if slices.ContainsFunc(starts, func(s ledger.Start) bool { return s.Partition == partition }) {
-			return nil, fmt.Errorf("--from %q: %s has a start already", text, partition)
-		}
-		starts = append(starts, ledger.Start{Partition: partition, At: at})
+		starts = append(starts, start)
 	}
 	return starts, nil
+}
+
+func parseStart(text string) (start ledger.Start, err error) {
+	name, digits, found := strings.Cut(text, "=")
+	if !found {
+		return start, errors.New("want earliest or TOPIC/PARTITION=OFFSET; a point in time needs broker access")
+	}
+	if start.Partition, err = position.ParsePartition(name); err != nil {
+		return start, err
+	}
+	start.At, err = position.ParseOffset(digits)
+	return start, err
 }

@@ -117,6 +117,7 @@ func TestVerbs(t *testing.T) {
 		o.must(0, nil, "migrate")
 		o.must(30, []string{"tidemark init"}, "flow", "start", "--from", "dbz.shop.orders/0=7")
 		o.must(0, nil, "init")
+		o.must(0, []string{"no partition has a checkpoint", "begins at 0"}, "flow", "start", "--from", "earliest", "--reason", "again")
 		o.must(0, []string{"dbz.shop.orders/0 begins at 7", "dbz.shop.lines/1 begins at 0"},
 			"flow", "start", "--from", "dbz.shop.orders/0=7", "--from", "dbz.shop.lines/1=0")
 		o.must(0, []string{"stands at 7 already"}, "flow", "start", "--from", "dbz.shop.orders/0=7")
@@ -149,6 +150,10 @@ func TestUsage(t *testing.T) {
 		"AStrangersTopic":    {[]string{"flow", "start", "--from", "x/0=1"}, []string{`no topic "x"`}},
 		"ANegativeOffset":    {[]string{"flow", "start", "--from", "dbz.shop.orders/0=-1"}, []string{"offset"}},
 		"APartitionOfNoSuch": {[]string{"flow", "start", "--from", "dbz.shop.orders=1"}, []string{"TOPIC/NUMBER"}},
+		"TwoStartsOfOnePartition": {
+			[]string{"flow", "start", "--from", "dbz.shop.orders/0=1", "--from", "dbz.shop.orders/0=2"},
+			[]string{"dbz.shop.orders/0 has a start already"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

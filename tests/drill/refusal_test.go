@@ -148,7 +148,7 @@ func TestRefusal(t *testing.T) {
 			if d.err != nil {
 				r.check(t, failure(d.err))
 			}
-			r.checkLog(t, l.output)
+			r.checkLog(t, l)
 		})
 	}
 }
@@ -172,10 +172,10 @@ func (r refusal) check(t *testing.T, reported runtimeapi.FunctionError) {
 }
 
 // checkLog holds the log lines of what was not applied against it: one a partition, with class, error and hint.
-func (r refusal) checkLog(t *testing.T, output *transcript) {
+func (r refusal) checkLog(t *testing.T, of *lambda) {
 	t.Helper()
 	told := 0
-	for _, l := range output.lines() {
+	for _, l := range of.log() {
 		if l.Level == "INFO" || l.Level == "" {
 			continue
 		}
@@ -184,7 +184,7 @@ func (r refusal) checkLog(t *testing.T, output *transcript) {
 		}
 	}
 	if told == 0 {
-		t.Errorf("nothing was logged: %s", output)
+		t.Errorf("nothing was logged: %s", of.output)
 	}
 }
 
@@ -197,6 +197,7 @@ func TestOutput(t *testing.T) {
 	if d := l.deliver(t, w.batch(nil, w.first)); d.err == nil {
 		t.Error("the delivery did not fail")
 	}
+	l.kill() // all that it wrote is there
 	for text := range strings.Lines(l.output.String()) {
 		if !json.Valid([]byte(text)) {
 			t.Errorf("not a JSON object: %s", text)

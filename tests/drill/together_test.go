@@ -128,7 +128,7 @@ func oneWaitsThenSkips(t *testing.T, w *world, batch record.Batch) {
 		t.Errorf("the second: %v", d.err)
 	}
 	w.ends(t, w.end())
-	for _, l := range second.output.lines() {
+	for _, l := range second.log() {
 		if l.Applied != 0 || l.Msg == "batch applied" && l.Skipped == 0 {
 			t.Errorf("the second applied %d and skipped %d records of %s/%d", l.Applied, l.Skipped, l.Topic, l.Partition)
 		}

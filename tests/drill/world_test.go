@@ -187,6 +187,12 @@ func (w *world) newLambda(t *testing.T, options lambdaOptions) *lambda {
 // kill ends the process, if there is one.
 func (l *lambda) kill() { _ = l.Kill() } // it fails only when there is none
 
+// log is all that the process wrote, which comes by another way than its replies, and later. It ends the process.
+func (l *lambda) log() []line {
+	l.kill()
+	return l.output.lines()
+}
+
 // transcript is what a process wrote.
 type transcript struct {
 	mu   sync.Mutex

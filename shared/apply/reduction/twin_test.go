@@ -16,15 +16,18 @@ func TestTwins(t *testing.T) {
 		want    []string
 	}{
 		{
-			"ADeleteComesBeforeTheInsertBehindIt", []change.Change{old.delete("1"), read.insert("1", "a", "b")},
+			"ADeleteComesBeforeTheInsertBehindIt",
+			[]change.Change{old.delete("1"), read.insert("1", "a", "b")},
 			[]string{"delete item: 1", "insert fresh item: 1|a|b"},
 		},
 		{
-			"TheLastChangeWins", []change.Change{old.insert("1", "a"), read.insert("1", "b", "b"), old.insert("1", "c")},
+			"TheLastChangeWins",
+			[]change.Change{old.insert("1", "a"), read.insert("1", "b", "b"), old.insert("1", "c")},
 			[]string{"insert fresh item: 1|a", "insert fresh item: 1|b|b", "insert fresh item: 1|c"},
 		},
 		{
-			"ABarrierStandsBehindBoth", []change.Change{old.insert("1", "a"), read.truncate()},
+			"ABarrierStandsBehindBoth",
+			[]change.Change{old.insert("1", "a"), read.truncate()},
 			[]string{"insert fresh item: 1|a", "truncate one by one item: all"},
 		},
 	} {
