@@ -50,7 +50,7 @@ func (a *Applier) attemptInBulk(ctx context.Context, set *change.Set, pieces []p
 			return nil
 		}
 		groups, err := a.attempt(ctx, set, pieces, inOrder)
-		if errors.Is(err, ErrIdentityTaken) && races < mostRaces {
+		if (errors.Is(err, ErrIdentityTaken) || errors.Is(err, ErrStale)) && races < mostRaces {
 			races++
 			continue
 		}
@@ -61,7 +61,7 @@ func (a *Applier) attemptInBulk(ctx context.Context, set *change.Set, pieces []p
 	}
 }
 
-// mostRaces is how often a transaction starts over because another recorded one of its identities meanwhile.
+// mostRaces is how often a transaction starts over because of what another session did meanwhile.
 const mostRaces = 3
 
 // remaining is what pieces still have to give: an attempt may have skipped or stopped some of it.

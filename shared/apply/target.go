@@ -55,6 +55,10 @@ var ErrOtherTarget = errors.New("the database is another target")
 // Begin says of the identities is out of date.
 var ErrIdentityTaken = errors.New("an identity was recorded by another transaction")
 
+// ErrStale says that the transaction failed for what its session had kept of a schema that has changed. Nothing was applied;
+// another session has nothing of it.
+var ErrStale = errors.New("what the session kept is out of date")
+
 // ErrWaits says that a record needs another one that has not been applied yet, perhaps of another partition or flow.
 var ErrWaits = errors.New("a record waits for another one")
 

@@ -77,6 +77,10 @@ func Classify(err error) error {
 }
 
 func classifyConnection(err error) error {
+	if _, ok := errors.AsType[*pgconn.ParseConfigError](err); ok {
+		// The driver's own message quotes the address, and with it what may be a password.
+		return fault.New(fault.Misconfigured, "the database's address does not parse").WithHint("correct TIDEMARK_DATABASE_URL")
+	}
 	class := fault.New(fault.Retryable, "%w", err)
 	if _, ok := errors.AsType[*net.DNSError](err); ok {
 		return class.WithHint("the database's host name is not known here: check TIDEMARK_DATABASE_URL and the network")

@@ -164,11 +164,12 @@ func (tx *transaction) failed(ctx context.Context, err error, owner int) error {
 // refused ends a transaction that the server refused to go on with.
 func (tx *transaction) refused(ctx context.Context, err error, owner int) error {
 	classified := postgres.Classify(err)
-	if fault.Is(classified, fault.Unclassified) {
-		tx.target.discard(tx.c) // a prepared statement may have outlived what it was made for
-	} else {
-		tx.Rollback(ctx)
+	if len(tx.c.often.prepared) > 0 && fault.Is(classified, fault.Unclassified) {
+		// A prepared statement may have outlived a type that it was made for; no code says so.
+		tx.target.discard(tx.c)
+		return fault.New(fault.Retryable, "write: %w: %w", apply.ErrStale, classified)
 	}
+	tx.Rollback(ctx)
 	switch {
 	case !postgres.IsRefusal(err):
 		return classified

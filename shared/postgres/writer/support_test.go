@@ -56,7 +56,9 @@ func hasExtensions(tb testing.TB, f *flow, ddl string) bool {
 
 func newTarget(tb testing.TB, url string, connections int) *target.Target {
 	tb.Helper()
-	made, err := target.New(target.Options{Database: url, Flow: flowName, Connections: connections, Now: time.Now})
+	options := target.Options{Database: url, Flow: flowName, Connections: connections, Now: time.Now}
+	options.Unprepared = true // types of one name are made and dropped over one session
+	made, err := target.New(options)
 	if err != nil {
 		tb.Fatalf("make a target: %v", err)
 	}
