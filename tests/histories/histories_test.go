@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	histories    = 160
+	histories    = 120
 	mostChanges  = 60
 	leastPercent = 5 // of histories must have each feature
 	seed         = 20261129
