@@ -25,6 +25,9 @@ func parseStarts(from, topics []string, known []position.Partition) ([]ledger.St
 	var starts []ledger.Start
 	for _, text := range from {
 		if text == "earliest" {
+			if len(from) > 1 {
+				return nil, errors.New("--from earliest stands alone: it starts every partition")
+			}
 			for _, p := range known {
 				starts = append(starts, ledger.Start{Partition: p})
 			}

@@ -125,7 +125,9 @@ func TestVerbs(t *testing.T) {
 		o.must(0, []string{"moved from 7 to 9, a new generation"},
 			"flow", "start", "--from", "dbz.shop.orders/0=9", "--reason", "two bad records")
 		o.must(0, []string{"dbz.shop.orders/0 moved from 9 to 0"}, "flow", "start", "--from", "earliest", "--reason", "again")
-		want := "dbz.shop.orders\t0\t0\t7\torigin\t0\ndbz.shop.orders\t0\t7\t9\taccepted\t1\n"
+		o.must(2, []string{"earliest stands alone"},
+			"flow", "start", "--from", "dbz.shop.orders/0=3", "--from", "earliest", "--reason", "again")
+		want := "dbz.shop.orders\t0\t0\t7\torigin\t1\ndbz.shop.orders\t0\t7\t9\taccepted\t2\n"
 		if got := db.Copy(t, "SELECT topic, partition, from_offset, until_offset, how, generation FROM tidemark.gap ORDER BY from_offset"); got != want {
 			t.Errorf("gaps:\n%swant\n%s", got, want)
 		}

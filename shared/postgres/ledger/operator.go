@@ -105,8 +105,8 @@ type Moved struct {
 	From    position.Offset // where the checkpoint stood; meaningful if Existed
 }
 
-// StartFlow puts checkpoints where starts say. A partition without a checkpoint begins there, and a start above 0 leaves
-// a gap row of how 'origin'. A checkpoint that exists is moved only with a reason, and then begins a new generation:
+// StartFlow puts checkpoints where starts say. A partition without a checkpoint begins there; a start above 0 is generation 1
+// and leaves a gap row of how 'origin'. A checkpoint that exists is moved only with a reason, and then begins a new generation:
 // moving it forward leaves a gap row of how 'accepted', moving it back makes the records between apply again. The time of
 // the act is the new checkpoint's record time: what lies below it and is older is skipped, as the act says, and what is newer
 // shows a topic that was made anew.
@@ -155,8 +155,8 @@ func (o *Operator) Partitions(ctx context.Context, flow string) ([]position.Part
 
 func (o *Operator) startPartition(ctx context.Context, tx pgx.Tx, flow string, s Start, reason string) (Moved, error) {
 	p, at := s.Partition, int64(s.At)
-	tag, err := tx.Exec(ctx, "INSERT INTO "+o.schema+".checkpoint (flow, topic, partition, next_offset, record_time, incarnation)"+
-		" SELECT $1, $2, $3, $4, now(), incarnation FROM "+o.schema+".target ON CONFLICT DO NOTHING", flow, p.Topic, p.Number, at)
+	tag, err := tx.Exec(ctx, "INSERT INTO "+o.schema+".checkpoint (flow, topic, partition, next_offset, generation, record_time, incarnation)"+
+		" SELECT $1, $2, $3, $4::bigint, least($4::bigint, 1), now(), incarnation FROM "+o.schema+".target ON CONFLICT DO NOTHING", flow, p.Topic, p.Number, at)
 	if err != nil {
 		return Moved{}, err
 	}

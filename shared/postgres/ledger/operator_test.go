@@ -199,8 +199,8 @@ func TestStartFlow(t *testing.T) {
 			t.Errorf("moved (-want +got):\n%s", diff)
 		}
 		mustSay(t, db, "SELECT topic, partition, next_offset, generation FROM tidemark.checkpoint ORDER BY 2",
-			"orders\t0\t0\t0\norders\t1\t7\t0\n")
-		mustSay(t, db, gapQuery, "orders\t1\t0\t0\t7\torigin\tops\t\n")
+			"orders\t0\t0\t0\norders\t1\t7\t1\n")
+		mustSay(t, db, gapQuery, "orders\t1\t1\t0\t7\torigin\tops\t\n")
 		mustSay(t, db, "SELECT incarnation = (SELECT incarnation FROM tidemark.target) FROM tidemark.checkpoint", "t\nt\n")
 		mustSay(t, db, "SELECT actor, act, arguments->>'flow', jsonb_array_length(after) FROM tidemark.audit WHERE act <> 'init'",
 			"ops\tflow start\tflow\t2\n")
@@ -242,8 +242,8 @@ func TestStartFlow(t *testing.T) {
 		if diff := cmp.Diff(want, mustStart(t, db, "retention ate it", start(0, 9))); diff != "" {
 			t.Errorf("moved (-want +got):\n%s", diff)
 		}
-		mustSay(t, db, "SELECT next_offset, generation FROM tidemark.checkpoint", "9\t1\n")
-		mustSay(t, db, gapQuery, "orders\t0\t0\t0\t5\torigin\tops\t\norders\t0\t1\t5\t9\taccepted\tops\tretention ate it\n")
+		mustSay(t, db, "SELECT next_offset, generation FROM tidemark.checkpoint", "9\t2\n")
+		mustSay(t, db, gapQuery, "orders\t0\t1\t0\t5\torigin\tops\t\norders\t0\t2\t5\t9\taccepted\tops\tretention ate it\n")
 		mustSay(t, db, "SELECT arguments->>'reason' FROM tidemark.audit ORDER BY id DESC LIMIT 1", "retention ate it\n")
 	})
 	t.Run("BeginsANewGenerationWhenItMovesBack", func(t *testing.T) {
@@ -254,9 +254,9 @@ func TestStartFlow(t *testing.T) {
 		mustStart(t, db, "and on", start(0, 5))
 		mustStart(t, db, "and again", start(0, 2))
 		mustStart(t, db, "and on once more", start(0, 5))
-		mustSay(t, db, "SELECT next_offset, generation FROM tidemark.checkpoint", "5\t4\n")
+		mustSay(t, db, "SELECT next_offset, generation FROM tidemark.checkpoint", "5\t5\n")
 		mustSay(t, db, "SELECT generation, from_offset, until_offset, how FROM tidemark.gap ORDER BY 1",
-			"0\t0\t5\torigin\n2\t2\t5\taccepted\n4\t2\t5\taccepted\n")
+			"1\t0\t5\torigin\n3\t2\t5\taccepted\n5\t2\t5\taccepted\n")
 	})
 	t.Run("RefusesATargetWithoutALife", func(t *testing.T) {
 		t.Parallel()
