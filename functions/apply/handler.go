@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"time"
 
@@ -23,6 +22,7 @@ type handler struct {
 	now      func() time.Time
 	flow     string
 	targetID position.TargetID
+	waits    waits
 }
 
 // UnappliedError is what the function fails with: the runtime reports the type's name, so that one alarm fits all.
@@ -96,23 +96,10 @@ func (h *handler) report(ctx context.Context, p *apply.PartitionOutcome, took ti
 		slog.Int("absorbed", p.Absorbed),
 		slog.Int64("duration_ms", took.Milliseconds()),
 	}
+	waitsLong := h.waits.note(p, h.now())
 	if p.Err == nil {
 		h.log.LogAttrs(ctx, slog.LevelInfo, "batch applied", attributes...)
 		return
 	}
-	h.log.LogAttrs(ctx, h.levelOf(p), "batch stopped", append(attributes, describe(p.Err)...)...)
-}
-
-// patience is how long a record may wait for another one before a person should look.
-const patience = 5 * time.Minute
-
-// levelOf is WARN for what the next delivery settles, ERROR for what somebody must look at: also for a record that still
-// waits for another one long after it was written.
-func (h *handler) levelOf(p *apply.PartitionOutcome) slog.Level {
-	class := fault.ClassOf(p.Err)
-	waitsLong := errors.Is(p.Err, apply.ErrWaits) && h.now().Sub(p.Stopped) > patience
-	if (class == fault.Retryable || class == fault.UnknownOutcome) && !waitsLong {
-		return slog.LevelWarn
-	}
-	return slog.LevelError
+	h.log.LogAttrs(ctx, levelOf(p.Err, waitsLong), "batch stopped", append(attributes, describe(p.Err)...)...)
 }

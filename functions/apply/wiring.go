@@ -51,7 +51,7 @@ func assembleFor(environment *config.Apply, out io.Writer) (*handler, error) {
 	log := slog.New(slog.NewJSONHandler(out, &slog.HandlerOptions{Level: environment.LogLevel}))
 	return &handler{
 		applier: applier, target: written, partial: environment.PartialReplies, log: log, now: time.Now,
-		flow: flow.Name, targetID: environment.TargetID,
+		flow: flow.Name, targetID: environment.TargetID, waits: waits{},
 	}, nil
 }
 

@@ -1,8 +1,6 @@
 package apply
 
 import (
-	"time"
-
 	"tidemark/shared/fault"
 	"tidemark/shared/position"
 )
@@ -24,8 +22,6 @@ type PartitionOutcome struct {
 	Applied, Skipped, Absorbed int
 	// Err says why the run stopped at Next; nil when all of it is applied.
 	Err error
-	// Stopped is the time of the record at Next, where the run stopped; zero when it did not, or the record has none.
-	Stopped time.Time
 }
 
 // Next is the cut that the outcome's partitions are known to stand at, for the reply to an event source.

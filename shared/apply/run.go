@@ -20,13 +20,11 @@ func (r *run) partition() position.Partition { return r.outcome.Partition }
 
 func (r *run) isDone() bool { return len(r.records) == 0 || r.outcome.Err != nil || r.call.over != nil }
 
-// conclude says of a run that did not end by itself why it stopped.
+// conclude says of a run that the end of the call stopped why it did.
 func (r *run) conclude() {
-	if len(r.records) == 0 {
-		return
+	if len(r.records) > 0 {
+		r.stop(r.call.over)
 	}
-	r.stop(r.call.over)
-	r.outcome.Stopped = r.records[0].Time
 }
 
 // stop gives up the rest of the run: it is reported unapplied with err.

@@ -113,8 +113,7 @@ func (c *counter) Write(output []byte) (int, error) {
 			Applied, Skipped  int
 		}
 		if err := json.Unmarshal(line, &entry); err != nil || entry.Level == "ERROR" {
-			_, _ = os.Stderr.Write(append(line, '\n')) // what the function cannot say in its own form goes to the terminal
-			continue
+			_, _ = os.Stderr.Write(append(line, '\n')) // a person should see it
 		}
 		c.pass.applied += entry.Applied
 		c.pass.skipped += entry.Skipped
