@@ -14,6 +14,9 @@ type Statement struct {
 	SQL    string
 	Params [][]byte
 	Binary bool
+	// Stable says that the best plan does not hang on how large a table is, so that it may be kept: one that was made for
+	// an empty table reads the whole of it when it has grown.
+	Stable bool
 }
 
 // QuoteName quotes one identifier.

@@ -72,7 +72,7 @@ func (l Ledger) Open(opening apply.Opening) []postgres.Statement {
 				" SELECT $1::text, p.topic, p.partition, 0, t.incarnation" +
 				" FROM unnest($2::text[], $3::integer[]) AS p (topic, partition), " + l.schema + ".target AS t" +
 				" WHERE t.state = 'live' ORDER BY p.topic COLLATE \"C\", p.partition ON CONFLICT DO NOTHING",
-			Params: [][]byte{flow, topics, numbers},
+			Params: [][]byte{flow, topics, numbers}, Stable: true,
 		},
 		{
 			SQL: "SELECT c.topic, c.partition::text, c.next_offset::text, c.incarnation::text," +
@@ -80,12 +80,12 @@ func (l Ledger) Open(opening apply.Opening) []postgres.Statement {
 				" FROM " + l.schema + ".checkpoint AS c" +
 				" JOIN unnest($2::text[], $3::integer[]) AS p (topic, partition) USING (topic, partition)" +
 				" WHERE c.flow = $1::text ORDER BY c.topic, c.partition FOR UPDATE OF c",
-			Params: [][]byte{flow, topics, numbers},
+			Params: [][]byte{flow, topics, numbers}, Stable: true,
 		},
 		{
 			SQL: "SELECT t.target_id, t.incarnation::text, t.state, EXISTS (SELECT FROM " + l.schema +
 				".quarantine AS q WHERE q.flow = $1::text AND q.state = 'parked')::text FROM " + l.schema + ".target AS t",
-			Params: [][]byte{flow},
+			Params: [][]byte{flow}, Stable: true,
 		},
 	}
 	if len(opening.Identities) == 0 {
@@ -172,6 +172,7 @@ func (l Ledger) Remember(work apply.Work) postgres.Statement {
 			[]byte(work.Flow), postgres.TextArray(names), topicArray(partitions), numberArray(partitions),
 			braced(offsets.String()), braced(times.String()),
 		},
+		Stable: true,
 	}
 }
 
@@ -198,6 +199,7 @@ func (l Ledger) Advance(work apply.Work) postgres.Statement {
 			[]byte(work.Flow), topicArray(partitions), numberArray(partitions), braced(from.String()), braced(next.String()),
 			braced(times.String()), []byte(work.Incarnation),
 		},
+		Stable: true,
 	}
 }
 

@@ -8,7 +8,8 @@ import (
 )
 
 // often knows which statements a connection sends again and again, and prepares these: to parse and plan one costs the
-// server more than to run it for a few rows. A statement is prepared when it was sent twice, after a commit and never inside
+// server more than to run it for a few rows. Only statements are prepared whose plan may be kept (postgres.Statement.Stable),
+// because the server keeps it while the tables grow. A statement is prepared when it was sent twice, after a commit and never inside
 // a transaction, so that a cold start pays nothing and nothing can fail for it.
 type often struct {
 	uses     map[string]int    // SQL → how often it was sent; nil when nothing is prepared
@@ -30,7 +31,7 @@ func newOften(prepare bool) often {
 
 // use counts a statement and returns the name under which it is prepared, if it is.
 func (o *often) use(s postgres.Statement) (name string, ok bool) {
-	if o.uses == nil || len(s.Params) == 0 {
+	if o.uses == nil || !s.Stable {
 		return "", false
 	}
 	if name, ok = o.prepared[s.SQL]; ok {

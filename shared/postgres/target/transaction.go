@@ -35,7 +35,7 @@ func (t *Target) Begin(ctx context.Context, opening apply.Opening) (apply.Transa
 	statement, lock, idle := t.limits(ctx)
 	statements := []postgres.Statement{
 		{SQL: "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"},
-		{SQL: settingsSQL, Params: [][]byte{[]byte(statement), []byte(lock), []byte(idle)}},
+		{SQL: settingsSQL, Params: [][]byte{[]byte(statement), []byte(lock), []byte(idle)}, Stable: true},
 	}
 	preamble := len(statements)
 	statements = append(statements, t.ledger.Open(opening)...)

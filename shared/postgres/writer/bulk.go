@@ -36,7 +36,7 @@ func bulkUpsert(table *catalog.Table, group reduction.Group) postgres.Statement 
 	if group.Reset {
 		absent = settable(table, missing(table, columns))
 	}
-	return s.onConflict(table, settable(table, columns), absent).binary()
+	return stable(s.onConflict(table, settable(table, columns), absent).binary())
 }
 
 // missing lists the columns that could be written and are not among columns.

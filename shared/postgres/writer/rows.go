@@ -31,10 +31,16 @@ func upsert(table *catalog.Table, c *change.Change) postgres.Statement {
 		return s.write("INSERT INTO ", table.Quoted, " DEFAULT VALUES").statement()
 	}
 	s.into(table, columns).write(" VALUES (").cells(table, columns, c.Row).write(")")
-	return s.onConflict(table, set, nil).statement()
+	return stable(s.onConflict(table, set, nil).statement())
 }
 
 // into begins an insert. The table is called t, because its own name may be excluded.
+// stable marks a statement that reads no table: an insert finds the row that is in its way through the index alone.
+func stable(s postgres.Statement) postgres.Statement {
+	s.Stable = true
+	return s
+}
+
 func (s *sql) into(table *catalog.Table, columns []int) *sql {
 	s.write("INSERT INTO ", table.Quoted, " AS t (").list(columns, ", ", func(i int) { s.write(table.Columns[i].Quoted) })
 	return s.write(") OVERRIDING SYSTEM VALUE")
