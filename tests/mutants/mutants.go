@@ -22,8 +22,8 @@ func positions() []mutant {
 			law: "L1", breaks: "rows commit before the checkpoint moves",
 			edits: []edit{{
 				file: "shared/postgres/target/transaction.go",
-				text: `p.statements = append(p.statements, tx.target.ledger.Advance(work))`,
-				with: `p.statements = append(p.statements, postgres.Statement{SQL: "COMMIT"}, tx.target.ledger.Advance(work))`,
+				text: `s.add(ownerNone, tx.target.ledger.Advance(work))`,
+				with: `s.add(ownerNone, postgres.Statement{SQL: "COMMIT"}, tx.target.ledger.Advance(work))`,
 			}},
 			guard: guard{"shared/postgres/target", "TestTarget/A3_RefusesAMoveFromAnotherPosition"},
 		},
@@ -39,8 +39,8 @@ func positions() []mutant {
 			law: "L3", breaks: "the checkpoint stays below the last row",
 			edits: []edit{{
 				file: "shared/apply/commit.go",
-				text: `Next: p.rangeOf().Until}`,
-				with: `Next: max(p.from+1, p.rangeOf().Until-1)}`,
+				text: `Next: p.covers().Until}`,
+				with: `Next: max(p.from+1, p.covers().Until-1)}`,
 			}},
 			guard: guard{"shared/postgres/target", "TestStampedRows/AreExactlyThoseBelowTheCheckpoint"},
 		},
