@@ -8,7 +8,6 @@ package ledger
 import (
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"tidemark/shared/apply"
@@ -153,24 +152,18 @@ func readCheckpoint(row [][]byte) (position.Partition, apply.Checkpoint, error) 
 // Remember records the identities of work. There is no ON CONFLICT: an identity that another transaction recorded since
 // Begin must fail this one (A5), or both would apply it.
 func (l Ledger) Remember(work apply.Work) postgres.Statement {
-	partitions := make([]position.Partition, len(work.Identities))
-	names := make([]string, len(work.Identities))
-	var offsets, times strings.Builder
-	for i, id := range work.Identities {
+	ids := work.Identities
+	partitions, names := make([]position.Partition, len(ids)), make([]string, len(ids))
+	for i, id := range ids {
 		partitions[i], names[i] = id.Partition, id.Name
-		if i > 0 {
-			offsets.WriteByte(',')
-			times.WriteByte(',')
-		}
-		offsets.WriteString(id.Offset.String())
-		times.WriteString(timeElement(id.Time))
 	}
 	return postgres.Statement{
 		SQL: "INSERT INTO " + l.schema + ".applied_identity (flow, identity, topic, partition, \"offset\", record_time)" +
 			" SELECT $1::text, i.* FROM unnest($2::text[], $3::text[], $4::integer[], $5::bigint[], $6::timestamptz[]) AS i",
 		Params: [][]byte{
 			[]byte(work.Flow), postgres.TextArray(names), topicArray(partitions), numberArray(partitions),
-			braced(offsets.String()), braced(times.String()),
+			list(len(ids), func(i int) string { return ids[i].Offset.String() }),
+			list(len(ids), func(i int) string { return timeElement(ids[i].Time) }),
 		},
 		Stable: true,
 	}
@@ -179,25 +172,20 @@ func (l Ledger) Remember(work apply.Work) postgres.Statement {
 // Advance moves the checkpoints of work. The server raises unless each stood where work says and the target still lives
 // the incarnation (A3).
 func (l Ledger) Advance(work apply.Work) postgres.Statement {
-	partitions := make([]position.Partition, 0, len(work.Advances))
-	var from, next, times strings.Builder
-	for i, a := range work.Advances {
-		partitions = append(partitions, a.Partition)
-		if i > 0 {
-			from.WriteByte(',')
-			next.WriteByte(',')
-			times.WriteByte(',')
-		}
-		from.WriteString(a.From.String())
-		next.WriteString(a.Next.String())
-		times.WriteString(timeElement(a.RecordTime))
+	moves := work.Advances
+	partitions := make([]position.Partition, len(moves))
+	for i := range moves {
+		partitions[i] = moves[i].Partition
 	}
 	return postgres.Statement{
 		SQL: "SELECT " + l.schema + ".advance($1::text, $2::text[], $3::integer[], $4::bigint[], $5::bigint[]," +
 			" $6::timestamptz[], $7::uuid)",
 		Params: [][]byte{
-			[]byte(work.Flow), topicArray(partitions), numberArray(partitions), braced(from.String()), braced(next.String()),
-			braced(times.String()), []byte(work.Incarnation),
+			[]byte(work.Flow), topicArray(partitions), numberArray(partitions),
+			list(len(moves), func(i int) string { return moves[i].From.String() }),
+			list(len(moves), func(i int) string { return moves[i].Next.String() }),
+			list(len(moves), func(i int) string { return timeElement(moves[i].RecordTime) }),
+			[]byte(work.Incarnation),
 		},
 		Stable: true,
 	}
@@ -219,13 +207,19 @@ func topicArray(partitions []position.Partition) []byte {
 }
 
 func numberArray(partitions []position.Partition) []byte {
-	numbers := make([]string, len(partitions))
-	for i, p := range partitions {
-		numbers[i] = strconv.FormatInt(int64(p.Number), 10)
-	}
-	return braced(strings.Join(numbers, ","))
+	return list(len(partitions), func(i int) string { return strconv.FormatInt(int64(partitions[i].Number), 10) })
 }
 
-func braced(elements string) []byte { return []byte("{" + elements + "}") }
+// list is the literal of an array of n elements that need no quotes, or bring them.
+func list(n int, element func(i int) string) []byte {
+	out := []byte{'{'}
+	for i := range n {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, element(i)...)
+	}
+	return append(out, '}')
+}
 
 func errAct(act string, err error) error { return fmt.Errorf("%s: %w", act, err) }

@@ -3,13 +3,13 @@ package target
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"tidemark/shared/fault"
 	"tidemark/shared/postgres"
 	"tidemark/shared/postgres/ledger"
 )
@@ -54,22 +54,10 @@ func connect(ctx context.Context, config *pgconn.Config, timeout time.Duration, 
 	}
 	pg, err := pgconn.ConnectConfig(context.WithValue(ctx, connecting{}, true), own)
 	if err != nil {
-		return nil, classifyConnect(err)
+		return nil, fmt.Errorf("connect to the database: %w", postgres.Classify(err))
 	}
 	c.pg = pg
 	return c, nil
-}
-
-// classifyConnect classifies an error of connecting. What the server itself says stands; anything else is a server that
-// cannot be reached now.
-func classifyConnect(err error) error {
-	if _, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return fault.New(fault.ClassOf(postgres.Classify(err)), "connect to the database: %w", postgres.Classify(err))
-	}
-	if failed, ok := errors.AsType[*pgconn.ConnectError](err); ok && failed.Unwrap() != nil {
-		return fault.New(fault.Retryable, "connect to the database: %w", postgres.Classify(err))
-	}
-	return fault.New(fault.ClassOf(postgres.Classify(err)), "connect to the database: %w", postgres.Classify(err))
 }
 
 // binaryFormat is the protocol's code for parameters in binary form.
@@ -121,9 +109,7 @@ func (c *connection) isIdle() bool { return !c.pg.IsClosed() && c.pg.TxStatus() 
 
 // cut closes the socket and nothing else: the server finds out by itself.
 func (c *connection) cut() {
-	if err := c.pg.Conn().Close(); err == nil || errors.Is(err, net.ErrClosed) {
-		return
-	}
+	_ = c.pg.Conn().Close() // it is given up: there is nobody to tell
 }
 
 // isServerReply says whether err is the server's answer to a statement over a connection that lives on. A FATAL error is
