@@ -1,0 +1,23 @@
+package minio
+
+import (
+	"errors"
+	"syscall"
+)
+
+// awaitStopped returns when every thread of the process has stopped, or the process has ended. SIGSTOP alone promises
+// neither: it returns while threads still run, and one of them could answer after Pause. The state is looked at and
+// left as it is (WNOWAIT), so whoever waits for the process's end still gets to see it.
+func awaitStopped(pid int) error {
+	const idIsPid, stopped, exited, noWait = 1, 0x2, 0x4, 0x01000000
+	for {
+		_, _, errno := syscall.Syscall6(syscall.SYS_WAITID, idIsPid, uintptr(pid), 0, stopped|exited|noWait, 0, 0)
+		switch {
+		case errno == 0, errors.Is(errno, syscall.ECHILD): // stopped or ended; ended and collected
+			return nil
+		case errors.Is(errno, syscall.EINTR):
+			continue
+		}
+		return errno
+	}
+}
