@@ -17,6 +17,7 @@ const (
 	core       layer = "core"        // behaviour over small interfaces that it declares
 	adapter    layer = "adapter"     // one driver each
 	process    layer = "process"     // configuration, secrets, telemetry
+	assembly   layer = "assembly"    // which driver stands behind which part, as configured
 	suite      layer = "test suite"  // conformance suites and support for tests
 	wiring     layer = "wiring"      // functions and the operator's command
 	localCloud layer = "local cloud" // stand-ins for the services
@@ -33,7 +34,11 @@ var sharedFolders = map[string]layer{
 	"recovery": core, "verify": core, "rehearsal": core, "relay": core, "intake": core, "health": core,
 	"postgres": adapter, "kafka": adapter, "kafkaevent": adapter, "intakehttp": adapter,
 	"config": process, "secret": process, "telemetry": process,
+	"wiring": assembly,
 }
+
+// fulfils are the endings of adapters' names that lie under the contract that they fulfil.
+var fulfils = []string{"bucket", "key", "mark"}
 
 // coreUses is the order inside the core: whoever is not named knows no one.
 var coreUses = map[string][]string{
@@ -58,11 +63,12 @@ var processUses = map[string][]string{"config": {"secret"}}
 
 // layerOf says where a folder stands.
 func layerOf(dir string) layer {
-	parent, name := path.Split(dir)
-	if name == path.Base(parent)+"test" {
-		return suite
+	name, parts := path.Base(dir), strings.Split(dir, "/")
+	for i := 1; i < len(parts); i++ {
+		if parts[i] == parts[i-1]+"test" {
+			return suite // with all that lies beneath it
+		}
 	}
-	parts := strings.Split(dir, "/")
 	switch parts[0] {
 	case "functions", "cmd":
 		return wiring
@@ -81,8 +87,8 @@ func layerOf(dir string) layer {
 	switch {
 	case !known:
 		return nowhere
-	case len(parts) > 2 && (strings.HasSuffix(name, "bucket") || strings.HasSuffix(name, "key")):
-		return adapter // under the contract that it fulfils
+	case len(parts) > 2 && slices.ContainsFunc(fulfils, func(ending string) bool { return strings.HasSuffix(name, ending) }):
+		return adapter
 	}
 	return own
 }
@@ -124,6 +130,8 @@ func mayImport(from, to string) bool {
 		return below == vocabulary || below == core || kin || slices.Contains(adapterUses[from], to)
 	case process:
 		return below == vocabulary || below == core || kin || slices.Contains(processUses[sharedName(from)], sharedName(to))
+	case assembly:
+		return everywhere && below != localCloud
 	case suite: // beside the vocabulary, what it exercises: the package it is named after and what lies beneath that
 		return below == vocabulary || below == decoder || below == core || below == suite || within(to, path.Dir(from))
 	case wiring:
@@ -168,6 +176,9 @@ func layerSamples() []sample {
 			"shared/config/a.go":                importing("config", "tidemark/shared/secret", "tidemark/shared/config/setting"),
 			"shared/postgres/postgrestest/a.go": importing("postgrestest", "tidemark/shared/postgres/migrations"),
 			"functions/apply/main.go":           importing("main", "tidemark/shared/postgres/target", "tidemark/shared/config"),
+			"shared/archive/filemark/a.go":      importing("filemark", "tidemark/shared/archive/history"),
+			"shared/wiring/a.go":                importing("wiring", "tidemark/shared/archive/s3bucket", "tidemark/shared/config"),
+			"cmd/tidemark/main.go":              importing("main", "tidemark/shared/wiring"),
 			"localstack/services/a.go":          importing("services", "tidemark/shared/postgres/migrations"),
 			"tests/drill/a.go":                  importing("drill", "tidemark/localstack/services", "tidemark/shared/kafka"),
 		}, nil},
@@ -195,6 +206,20 @@ func layerSamples() []sample {
 			"shared/config/a.go": importing("config", "tidemark/shared/kafka"),
 			"shared/secret/a.go": importing("secret", "tidemark/shared/config"),
 		}, []string{"shared/kafka", "shared/config"}},
+		{"ReportsAHouseThatKnowsItsAssembly", map[string]string{
+			"shared/archive/a.go":          importing("archive", "tidemark/shared/archive/filemark", "tidemark/shared/wiring"),
+			"shared/archive/filemark/a.go": importing("filemark", "tidemark/shared/wiring", "tidemark/shared/archive/ssmmark"),
+			"shared/config/a.go":           importing("config", "tidemark/shared/wiring"),
+			"shared/record/a.go":           importing("record", "tidemark/shared/wiring"),
+			"shared/wiring/a.go":           importing("wiring", "tidemark/cmd/tidemark", "tidemark/localstack/services"),
+		}, []string{
+			"shared/archive (core) must not import shared/archive/filemark (adapter)",
+			"shared/archive (core) must not import shared/wiring (assembly)",
+			"shared/archive/filemark (adapter) must not import shared/wiring (assembly)", "shared/archive/ssmmark (adapter)",
+			"shared/config (process) must not import shared/wiring (assembly)",
+			"shared/record (vocabulary) must not import shared/wiring (assembly)",
+			"cmd/tidemark", "localstack/services",
+		}},
 		{"ReportsASuiteThatKnowsMoreThanItExercises", map[string]string{
 			"shared/archive/archivetest/a.go": importing("archivetest", "tidemark/shared/archive/dirbucket", "tidemark/shared/postgres"),
 		}, []string{"shared/postgres (adapter)"}},

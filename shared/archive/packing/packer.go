@@ -1,0 +1,194 @@
+package packing
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+
+	"filippo.io/age"
+	"github.com/klauspost/compress/zstd"
+
+	"tidemark/shared/fault"
+	"tidemark/shared/manifest"
+)
+
+// DefaultLevel is the zstd level of a packer that is told none: at level 3 rows took a third more processor time and
+// came out 1 % smaller.
+const DefaultLevel = 1
+
+// ErrTooLarge is in the error of an object that would have more stored bytes than an object may have.
+var ErrTooLarge = fmt.Errorf("more than the %d stored bytes that an object may have", maxStored)
+
+var errNotBegun = errors.New("no object was begun")
+
+// Options say how a Packer packs.
+type Options struct {
+	Level      int             // as zstd counts, 1 to 19; 0 is DefaultLevel
+	Recipients []age.Recipient // who can read the objects, none: everyone
+}
+
+func (o Options) withDefaults() Options {
+	if o.Level == 0 {
+		o.Level = DefaultLevel
+	}
+	return o
+}
+
+func (o Options) validate() error {
+	if o.Level < 1 || o.Level > 19 {
+		return fault.New(fault.Misconfigured, "compression level %d: want 1 to 19", o.Level)
+	}
+	if len(o.Recipients) == 0 {
+		return nil
+	}
+	if _, err := age.Encrypt(io.Discard, o.Recipients...); err != nil {
+		return fault.New(fault.Misconfigured, "encrypt to %d recipients: %w", len(o.Recipients), err).
+			WithHint("classic and post-quantum recipients cannot stand in one list")
+	}
+	return nil
+}
+
+// Packer packs one object after the other: Begin, Write as often as needed, Finish. A Begin instead of Finish drops the
+// object.
+type Packer struct {
+	encoder    *zstd.Encoder
+	recipients []age.Recipient
+	compressed counter
+	sealer     io.WriteCloser // nil when there are no recipients
+	sealHeader int64          // stored bytes before the sealed payload
+	stored     sink
+	plain      hash.Hash
+	plainSize  int64
+	err        error // why the object cannot go on
+}
+
+// NewPacker makes a packer. Errors: fault.Misconfigured for a level out of range or recipients that exclude each other.
+func NewPacker(options Options) (*Packer, error) {
+	options = options.withDefaults()
+	if err := options.validate(); err != nil {
+		return nil, err
+	}
+	encoder, err := zstd.NewWriter(nil,
+		zstd.WithEncoderLevel(zstd.EncoderLevelFromZstd(options.Level)),
+		zstd.WithWindowSize(window),
+		zstd.WithEncoderConcurrency(1),
+		// The encoder's way to save memory copies the whole window for each block that it reads.
+		zstd.WithLowerEncoderMem(false),
+		// The digests find what a checksum of 32 bits would.
+		zstd.WithEncoderCRC(false),
+		// No plain bytes still make an object, because an object has at least one stored byte.
+		zstd.WithZeroFrames(true))
+	if err != nil {
+		return nil, fault.New(fault.Bug, "make compressor of level %d: %w", options.Level, err)
+	}
+	return &Packer{
+		encoder: encoder, recipients: options.Recipients, plain: sha256.New(),
+		stored: sink{sum: sha256.New()}, err: fault.Wrap(fault.Bug, errNotBegun),
+	}, nil
+}
+
+// Begin starts an object and ends the life of what Finish returned before.
+func (p *Packer) Begin() error {
+	p.stored.reset()
+	p.plain.Reset()
+	p.plainSize, p.sealer, p.sealHeader = 0, nil, 0
+	p.compressed = counter{to: &p.stored}
+	p.err = p.begin()
+	return p.err
+}
+
+func (p *Packer) begin() error {
+	if len(p.recipients) > 0 {
+		sealer, err := age.Encrypt(&p.stored, p.recipients...)
+		if err != nil {
+			return fault.New(fault.Misconfigured, "encrypt to %d recipients: %w", len(p.recipients), err)
+		}
+		p.sealer, p.sealHeader = sealer, int64(len(p.stored.content))
+		p.compressed.to = sealer
+	}
+	p.encoder.Reset(&p.compressed)
+	return nil
+}
+
+// Write adds plain bytes to the object. Once it or Finish failed, every call fails until the next Begin.
+//
+// Errors: fault.Misconfigured with ErrTooLarge as soon as the object is over its bound, so that nobody reads the rest
+// of what has no place; fault.Bug when no object was begun.
+func (p *Packer) Write(plain []byte) (int, error) {
+	if p.err != nil {
+		return 0, p.err
+	}
+	p.plain.Write(plain)
+	p.plainSize += int64(len(plain))
+	n, err := p.encoder.Write(plain)
+	if err != nil {
+		p.err = p.failed("compress", err)
+	}
+	return n, p.err
+}
+
+// Size is the most stored bytes that the object has if it is finished now.
+func (p *Packer) Size() int64 { return p.bound(0) }
+
+// Fits says whether the object is surely within its bound after n more plain bytes. A splitter asks before each row: if
+// not, it finishes the object and begins the next. A row that does not fit into an empty object may still be written,
+// since it may compress; else Write refuses it.
+func (p *Packer) Fits(n int) bool { return p.bound(int64(n)) <= maxStored }
+
+func (p *Packer) bound(more int64) int64 {
+	waiting := min(p.plainSize, largestBlock) + more
+	size := p.compressed.n + frameOverhead + waiting + blockOverhead*(waiting/smallestBlock+2)
+	if p.sealer != nil {
+		size += p.sealHeader + partOverhead*(size/sealedPart+1)
+	}
+	return size
+}
+
+// Finish ends the object. Errors: those of Write.
+func (p *Packer) Finish() (Packed, error) {
+	if p.err != nil {
+		return Packed{}, p.err
+	}
+	if err := p.encoder.Close(); err != nil {
+		p.err = p.failed("compress", err)
+		return Packed{}, p.err
+	}
+	if p.sealer != nil {
+		if err := p.sealer.Close(); err != nil {
+			p.err = p.failed("encrypt", err)
+			return Packed{}, p.err
+		}
+	}
+	p.err = fault.Wrap(fault.Bug, errNotBegun)
+	return Packed{Stored: p.stored.content, Object: manifest.Object{
+		Digest: digestOf(p.stored.sum), Size: int64(len(p.stored.content)),
+		Plain: digestOf(p.plain), PlainSize: p.plainSize,
+		Encrypted: p.sealer != nil,
+	}}, nil
+}
+
+// Pack is Begin, Write and Finish of plain bytes that are in memory anyway.
+func (p *Packer) Pack(plain []byte) (Packed, error) {
+	if err := p.Begin(); err != nil {
+		return Packed{}, err
+	}
+	if _, err := p.Write(plain); err != nil {
+		return Packed{}, err
+	}
+	return p.Finish()
+}
+
+func (p *Packer) failed(step string, err error) error {
+	if !errors.Is(err, ErrTooLarge) {
+		return fault.New(fault.Bug, "%s object after %d plain bytes: %w", step, p.plainSize, err)
+	}
+	return fault.New(fault.Misconfigured, "pack object of %d or more plain bytes: %w", p.plainSize, err).
+		WithHint("an object holds whole rows, so a row that compresses to no less than %d MiB cannot be in an archive: "+
+			"split its largest value over rows, or keep it outside the database", manifest.MaxObject>>20)
+}
+
+func digestOf(sum hash.Hash) manifest.Digest {
+	return manifest.SumDigest([sha256.Size]byte(sum.Sum(nil)))
+}

@@ -1,0 +1,217 @@
+package expiry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"tidemark/shared/archive"
+	"tidemark/shared/archive/history"
+	"tidemark/shared/archive/layout"
+	"tidemark/shared/archive/notice"
+	"tidemark/shared/fault"
+	"tidemark/shared/manifest"
+	"tidemark/shared/manifest/document"
+)
+
+// SweepReport is what one call did, or would do, in one place.
+type SweepReport struct {
+	Place   string
+	Named   []manifest.Digest // by a sweep that begins now
+	Bytes   int64             // of those
+	Waiting int               // sweeps whose grace goes on
+	Removed []manifest.Digest
+	Spared  []manifest.Digest // named once, referred to now
+	Locked  []manifest.Digest // retention forbids it: a later sweep names them again
+}
+
+// sweep names what nobody refers to, and ends the sweeps of this place whose grace is over.
+func (s *survey) sweep(ctx context.Context, place archive.Place, decisions []Decision, confirmed bool) (report SweepReport, err error) {
+	report.Place = place.Name
+	open, err := openSweeps(ctx, place)
+	if err != nil {
+		return report, err
+	}
+	named, err := history.UnderWay(ctx, place)
+	if err != nil {
+		return report, err
+	}
+	report.Named, report.Bytes, report.Waiting = s.unreferred(place, decisions, named), 0, len(open)
+	for _, digest := range report.Named {
+		report.Bytes += s.stock[place.Name][digest].Size
+	}
+	if !confirmed || len(report.Named) == 0 && len(open) == 0 {
+		return report, nil
+	}
+	now, err := s.intend(ctx, place, report.Named)
+	if err != nil {
+		return report, err
+	}
+	due := slices.DeleteFunc(slices.Clone(open), func(o history.Sweep) bool { return now.Sub(o.StoredAt) < Grace })
+	if report.Waiting -= len(due); len(due) == 0 {
+		return report, nil
+	}
+	// The mark must be younger than the grace: whoever did not know of the sweep is seen by it, or too old to count.
+	if err := s.read(ctx); err != nil {
+		return report, err
+	}
+	if err := s.sound(s.decide()); err != nil {
+		return report, err
+	}
+	for _, sweep := range due {
+		if err := s.end(ctx, place, sweep, &report); err != nil {
+			return report, err
+		}
+	}
+	return report, s.prune(ctx, place, now)
+}
+
+// unreferred are the objects that no manifest of either bucket refers to and no sweep under way names. Before it is confirmed
+// what goes, manifests that would go count as gone.
+func (s *survey) unreferred(place archive.Place, decisions []Decision, named map[manifest.Digest]bool) []manifest.Digest {
+	inUse := maps.Clone(s.lives)
+	for _, d := range decisions {
+		if d.Keep {
+			for _, object := range s.refers[s.digests[idOf(d)]] {
+				inUse[object.Digest] = true
+			}
+		}
+	}
+	var free []manifest.Digest
+	for digest := range s.stock[place.Name] {
+		if !inUse[digest] && !named[digest] {
+			free = append(free, digest)
+		}
+	}
+	slices.Sort(free)
+	return free
+}
+
+// intend writes down what will go and gives the time by the store's clock. Two sweepers take two numbers.
+func (s *survey) intend(ctx context.Context, place archive.Place, objects []manifest.Digest) (time.Time, error) {
+	sweeps, err := history.Sweeps(ctx, place)
+	if err != nil {
+		return time.Time{}, err
+	}
+	number := int64(1)
+	if len(sweeps) > 0 {
+		number = sweeps[len(sweeps)-1].Number + 1
+	}
+	for {
+		encoded, err := notice.Encode(notice.Sweep{
+			Version: document.Version, Number: number, Actor: s.options.Actor, Objects: append([]manifest.Digest{}, objects...),
+		})
+		if err != nil {
+			return time.Time{}, fault.Wrap(fault.Bug, err)
+		}
+		err = archive.Put(ctx, place, layout.Sweep(number), encoded)
+		if errors.Is(err, archive.ErrExists) {
+			number++
+			continue
+		}
+		if err != nil {
+			return time.Time{}, err
+		}
+		info, err := place.Stat(ctx, layout.Sweep(number))
+		return info.StoredAt, err
+	}
+}
+
+// end removes what a sweep named and still nobody refers to.
+func (s *survey) end(ctx context.Context, place archive.Place, sweep history.Sweep, report *SweepReport) error {
+	record, err := sweep.Read(ctx, place)
+	if err != nil {
+		return err
+	}
+	ended := notice.SweepEnd{
+		Version: document.Version, Number: sweep.Number, Removed: []manifest.Digest{}, Spared: []manifest.Digest{},
+		Locked: []manifest.Digest{},
+	}
+	for _, digest := range record.Objects {
+		if s.inUse[digest] {
+			ended.Spared = append(ended.Spared, digest)
+			continue
+		}
+		switch err := place.Delete(ctx, layout.Object(digest)); {
+		case errors.Is(err, archive.ErrLocked):
+			ended.Locked = append(ended.Locked, digest)
+		case err != nil:
+			return fmt.Errorf("end sweep %d of the %s bucket: %w", sweep.Number, place.Name, err)
+		default:
+			ended.Removed = append(ended.Removed, digest)
+		}
+	}
+	report.Removed = append(report.Removed, ended.Removed...)
+	report.Spared = append(report.Spared, ended.Spared...)
+	report.Locked = append(report.Locked, ended.Locked...)
+	encoded, err := notice.Encode(ended)
+	if err != nil {
+		return fault.Wrap(fault.Bug, err)
+	}
+	err = archive.Put(ctx, place, layout.End(layout.Sweep(sweep.Number)), encoded)
+	if errors.Is(err, archive.ErrExists) {
+		return nil // another sweeper ended it beside this one
+	}
+	return err
+}
+
+func openSweeps(ctx context.Context, place archive.Place) ([]history.Sweep, error) {
+	sweeps, err := history.Sweeps(ctx, place)
+	return slices.DeleteFunc(sweeps, func(s history.Sweep) bool { return s.Ended || s.StoredAt.IsZero() }), err
+}
+
+// prune removes the records of sweeps that ended long ago, and of runs, marks and revocations whose manifest is not there.
+func (s *survey) prune(ctx context.Context, place archive.Place, now time.Time) error {
+	keys, err := s.past(ctx, place, now)
+	if err != nil {
+		return err
+	}
+	sweeps, err := history.Sweeps(ctx, place)
+	if err != nil {
+		return err
+	}
+	for _, sweep := range sweeps {
+		if sweep.Ended && now.Sub(sweep.StoredAt) > keepSweeps {
+			// The intention first: an end without it says nothing, an intention without its end would be carried out again.
+			begun := layout.Sweep(sweep.Number)
+			keys = append(keys, begun, layout.End(begun))
+		}
+	}
+	for _, key := range keys {
+		if err := place.Delete(ctx, key); err != nil && !errors.Is(err, archive.ErrLocked) {
+			return err
+		}
+	}
+	return nil
+}
+
+// past are the records about runs that left no manifest, or whose manifest went.
+func (s *survey) past(ctx context.Context, place archive.Place, now time.Time) (keys []string, err error) {
+	listed := map[manifest.RunID]bool{}
+	for _, e := range s.history.Entries {
+		listed[e.Run] = true
+	}
+	for _, folder := range []string{layout.Runs, layout.Revoked, layout.Keeps} {
+		for info, err := range place.List(ctx, folder) {
+			if err != nil {
+				return nil, fmt.Errorf("list the %s bucket: %w", place.Name, err)
+			}
+			if isPast(info, now, listed) {
+				keys = append(keys, info.Key)
+			}
+		}
+	}
+	return keys, nil
+}
+
+// isPast says whether a record of a run is of no more use.
+func isPast(info archive.Info, now time.Time, listed map[manifest.RunID]bool) bool {
+	run, _, ok := layout.ParseMark(info.Key)
+	if !ok {
+		_, run, _, ok = layout.ParseRun(info.Key)
+	}
+	return ok && !listed[run] && now.Sub(info.StoredAt) > keepRuns
+}
