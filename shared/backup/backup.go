@@ -1,0 +1,25 @@
+// Package backup owns how one state of the target becomes a manifest: what is read by whom, where a table is cut into
+// chunks, and what is done when time runs out.
+//
+// It declares what it needs of a database (Target, Snapshot, Reader) and writes through package archive/writer, whose order
+// of writes makes the signed statement the commit. The cut is read in the same snapshot as the rows: it is the state of the
+// log that they correspond to. Bounds of chunks come from the manifest before, so that unchanged ranges upload nothing. It
+// refuses a target that is not live, and to leave anything out in silence. Memory is bounded per worker: one packer and one
+// packed object.
+package backup
+
+import "errors"
+
+// Errors of a backup.
+var (
+	// ErrRunning says that another process is backing up this target now.
+	ErrRunning = errors.New("another backup is running")
+	// ErrDone says that the scheduled time has its backup already.
+	ErrDone = errors.New("this scheduled time is backed up already")
+	// ErrPrefixShared says that the archive's newest manifest of this life is not known to this database: it is a clone.
+	ErrPrefixShared = errors.New("another database writes to this archive as this target")
+	// ErrUncaptured says that the database has what a restore would not bring back, and nobody has said that this is right.
+	ErrUncaptured = errors.New("not everything can be captured")
+	// ErrOutOfTime says that the time ran out. What was stored is found by the next run.
+	ErrOutOfTime = errors.New("the time ran out")
+)
