@@ -113,15 +113,15 @@ func (b *Bucket) List(ctx context.Context, prefix string) iter.Seq2[archive.Info
 			if err == nil && !b.isOurs(info.Key, prefix) {
 				continue
 			}
-			info.Key = strings.TrimPrefix(info.Key, b.prefix)
-			if err == nil && info.Key <= last {
-				err = outOfOrder(last, info.Key)
+			if err == nil {
+				info.Key = strings.TrimPrefix(info.Key, b.prefix)
+				err = inOrder(last, info.Key)
+				last = info.Key
 			}
 			if err != nil {
-				yield(archive.Info{}, explain("list "+strconv.Quote(prefix), err))
-				return
+				info, err = archive.Info{}, explain("list "+strconv.Quote(prefix), err)
 			}
-			if last = info.Key; !yield(info, nil) {
+			if !yield(info, err) || err != nil {
 				return
 			}
 		}
@@ -149,7 +149,11 @@ func askable(prefix string) string {
 	return prefix
 }
 
-func outOfOrder(last, key string) error {
+// inOrder refuses a key that does not follow the one before it.
+func inOrder(last, key string) error {
+	if key > last {
+		return nil
+	}
 	return fault.New(fault.Misconfigured, "the store gives %s after %s", key, last).
 		WithHint("this kind of bucket does not list in the order of keys, so nothing can be found in it: use another")
 }

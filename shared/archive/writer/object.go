@@ -60,7 +60,15 @@ func (r *Run) Store(ctx context.Context, packed packing.Packed) (manifest.Object
 	return packed.Object, nil
 }
 
+// askFirst is the size from which looking whether an object is there costs less than sending it for nothing.
+const askFirst = 256 << 10
+
 func (r *Run) put(ctx context.Context, packed packing.Packed) error {
+	if packed.Object.Size >= askFirst {
+		if there, err := r.Reuse(ctx, packed.Object); err != nil || there {
+			return err // a run that died has stored it
+		}
+	}
 	key, primary := layout.Object(packed.Object.Digest), r.options.Archive.Primary()
 	if err := archive.Put(ctx, primary, key, packed.Stored); err != nil {
 		return err

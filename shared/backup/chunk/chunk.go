@@ -1,0 +1,201 @@
+// Package chunk owns where a stream of rows is cut: COPY's binary form goes in, chunks that are each a whole COPY of their own
+// come out.
+//
+// A cut is made between two rows, when a chunk has its wanted size or when the next row would make it larger than an object
+// may be. It reads no value: only how many fields a row has and how long they are. It refuses a stream that ends before its
+// end was said, and one of another form. A Cutter belongs to one goroutine.
+package chunk
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"tidemark/shared/archive/packing"
+	"tidemark/shared/fault"
+)
+
+// Wanted is the size of a chunk, in plain bytes. Twice as much, compressed by nothing, still is an object.
+const Wanted = 32 << 20
+
+// header is how a stream begins: signature, no flags, no extension. trailer is how it ends.
+const (
+	header  = "PGCOPY\n\xff\r\n\x00\x00\x00\x00\x00\x00\x00\x00\x00"
+	trailer = "\xff\xff"
+)
+
+// Packer takes the bytes of one chunk after the other: a packing.Packer.
+type Packer interface {
+	Begin() error
+	Write(plain []byte) (int, error)
+	Fits(n int) bool
+	Finish() (packing.Packed, error)
+}
+
+// Cutter cuts one stream.
+type Cutter struct {
+	packer Packer
+	wanted int
+	emit   func(packed packing.Packed, rows int64) error
+
+	began  bool   // the stream's header was read
+	ended  bool   // its trailer was
+	rest   []byte // what came of a row that is not yet whole
+	open   bool   // a chunk was begun
+	size   int    // of its plain bytes
+	rows   int64
+	buffer []byte // rows that the packer does not have yet
+}
+
+// New cuts a stream into chunks of about wanted plain bytes. Each is given to emit, whose packed bytes are the packer's: valid
+// until emit returns.
+func New(packer Packer, wanted int, emit func(packed packing.Packed, rows int64) error) *Cutter {
+	return &Cutter{packer: packer, wanted: wanted, emit: emit}
+}
+
+const buffered = 256 << 10
+
+// Write takes a part of the stream. The server sends a row at a time, which is then not copied.
+func (c *Cutter) Write(part []byte) (int, error) {
+	given, whole := len(part), part
+	if len(c.rest) > 0 {
+		c.rest = append(c.rest, part...)
+		whole = c.rest
+	}
+	left, err := c.take(whole)
+	if err != nil {
+		return 0, err
+	}
+	if len(c.rest) == 0 || len(left) < len(whole) { // else it is there already: a long row that comes in many parts
+		c.rest = append(c.rest[:0], left...)
+	}
+	return given, nil
+}
+
+// take takes whole rows and gives what is left.
+func (c *Cutter) take(part []byte) ([]byte, error) {
+	if !c.began {
+		if len(part) < len(header) {
+			return part, nil
+		}
+		if string(part[:len(header)]) != header {
+			return nil, fault.New(fault.Bug, "read rows: this is not COPY's binary form")
+		}
+		c.began, part = true, part[len(header):]
+	}
+	for len(part) > 0 {
+		size, err := rowSize(part)
+		if err != nil || size == 0 {
+			return part, err
+		}
+		if c.ended {
+			return nil, fault.New(fault.Bug, "read rows: more came after the end")
+		}
+		if string(part[:size]) == trailer {
+			c.ended = true
+		} else if err := c.row(part[:size]); err != nil {
+			return nil, err
+		}
+		part = part[size:]
+	}
+	return nil, nil
+}
+
+// rowSize is how many bytes the first row has, 0 when it is not whole.
+func rowSize(part []byte) (int, error) {
+	const count, length = 2, 4
+	if len(part) < count {
+		return 0, nil
+	}
+	fields := int(int16(binary.BigEndian.Uint16(part))) //nolint:gosec // it is a signed number
+	if fields < -1 {
+		return 0, fault.New(fault.Bug, "read rows: a row of %d fields", fields)
+	}
+	at := count
+	for range max(fields, 0) {
+		if len(part) < at+length {
+			return 0, nil
+		}
+		size := int(int32(binary.BigEndian.Uint32(part[at:]))) //nolint:gosec // it is a signed number
+		if size < -1 {
+			return 0, fault.New(fault.Bug, "read rows: a field of %d bytes", size)
+		}
+		at += length + max(size, 0)
+	}
+	if len(part) < at {
+		return 0, nil
+	}
+	return at, nil
+}
+
+// row puts a row into the open chunk, or into the next.
+func (c *Cutter) row(row []byte) error {
+	full := c.size >= c.wanted || !c.packer.Fits(len(c.buffer)+len(row)+len(trailer))
+	if c.open && c.rows > 0 && full {
+		if err := c.finish(); err != nil {
+			return err
+		}
+	}
+	if err := c.begin(); err != nil {
+		return err
+	}
+	c.rows, c.size = c.rows+1, c.size+len(row)
+	if len(row) >= buffered { // a large one is not copied once more
+		if err := c.flush(); err != nil {
+			return err
+		}
+		return c.pass(row)
+	}
+	c.buffer = append(c.buffer, row...)
+	if len(c.buffer) < buffered {
+		return nil
+	}
+	return c.flush()
+}
+
+func (c *Cutter) begin() error {
+	if c.open {
+		return nil
+	}
+	c.open, c.rows, c.size = true, 0, 0
+	c.buffer = append(c.buffer[:0], header...)
+	return c.packer.Begin()
+}
+
+func (c *Cutter) flush() error {
+	err := c.pass(c.buffer)
+	c.buffer = c.buffer[:0]
+	return err
+}
+
+func (c *Cutter) pass(plain []byte) error {
+	_, err := c.packer.Write(plain)
+	return err
+}
+
+func (c *Cutter) finish() error {
+	c.buffer = append(c.buffer, trailer...)
+	if err := c.flush(); err != nil {
+		return err
+	}
+	packed, err := c.packer.Finish()
+	if err != nil {
+		return err
+	}
+	c.open = false
+	return c.emit(packed, c.rows)
+}
+
+// ErrCutShort says that the stream ended before its end was said.
+var ErrCutShort = errors.New("the rows were cut short")
+
+// Close ends the stream. One without rows gives one chunk without rows.
+func (c *Cutter) Close() error {
+	if !c.ended || len(c.rest) > 0 {
+		return fault.Wrap(fault.Retryable, fmt.Errorf("read rows: %w", ErrCutShort))
+	}
+	if err := c.begin(); err != nil {
+		return err
+	}
+	return c.finish()
+}
