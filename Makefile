@@ -37,7 +37,7 @@ SOURCES := $(shell find . \( -path ./.git -o -path ./build \) -prune \
 DOCUMENTS := $(wildcard README.md docs shared)
 
 .PHONY: help build test integration bench demo mutants lint fmt generate template verify clean
-.PHONY: tools fmt-check golangci vet vuln tidy-check generate-check template-python FORCE
+.PHONY: tools stand-ins fmt-check golangci vet vuln tidy-check generate-check template-python FORCE
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' Makefile
@@ -79,9 +79,9 @@ endef
 test: build/report ## Run every test with the race detector; fails on a skipped one
 	$(run_tests)
 
-integration: build/report ## Run the tests that need real Kafka brokers (Java 17)
-	go test -race -count=1 -tags integration -timeout 10m -json ./tests/integration/... ./localstack/brokers/... \
-	  | build/report lines
+integration: build/report ## Run the tests that need real Kafka brokers (Java 17), MinIO and AWS's stand-ins
+	go test -race -count=1 -tags integration -timeout 10m -json ./tests/integration/... ./localstack/... \
+	  ./shared/archive/... ./shared/signing/... | build/report lines
 
 build/test.json: $(SOURCES) | build/report
 	$(run_tests)
@@ -139,7 +139,11 @@ vuln:
 	  echo "vulnerabilities: the database is not reachable, not checked"; \
 	else echo "$$found"; exit 1; fi
 
-tools: $(GOLANGCI) $(PYTHON)
+tools: $(GOLANGCI) $(PYTHON) stand-ins
+
+# What the slower stand-ins of localstack run from: MinIO is built, LocalStack and MiniStack are installed.
+stand-ins:
+	go run ./localstack/install
 
 $(GOLANGCI):
 	GOBIN=$(@D) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)

@@ -6,6 +6,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/sha256"
 	"crypto/x509"
+	"path/filepath"
 	"testing"
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
@@ -33,6 +34,9 @@ func TestLocalStack(t *testing.T) {
 	t.Run("S3", func(t *testing.T) {
 		t.Parallel()
 		createsOnlyOnce(t, s)
+		if kept, err := filepath.Glob(filepath.Join(aws.DirOf(s), "*", "once")); err != nil || len(kept) != 1 {
+			t.Errorf("got %q, %v, want the bucket's files in the stand-in's folder", kept, err)
+		}
 		other := start(t, aws.StartLocalStack, aws.Options{})
 		buckets, err := s3.NewFromConfig(other.Config()).ListBuckets(t.Context(), &s3.ListBucketsInput{})
 		if err != nil || len(buckets.Buckets) != 0 {
