@@ -189,7 +189,7 @@ func TestRefuses(t *testing.T) {
 				t.Errorf("got %+v beside the error", found)
 			}
 			refused(t, filemark.At(path).Raise(t.Context(), mark(1, 6)), fault.Corrupt, path)
-			if left, err := os.ReadFile(path); err != nil || string(left) != content {
+			if left, err := os.ReadFile(path); err != nil || string(left) != content { //nolint:gosec // of the test's own folder
 				t.Errorf("the evidence was changed: %q, %v", left, err)
 			}
 		})
@@ -237,7 +237,7 @@ func TestRefuses(t *testing.T) {
 func TestRaiseWaitsForTheLockAsLongAsItsContext(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "newest.json")
-	holder, err := os.Create(path + ".lock")
+	holder, err := os.Create(path + ".lock") //nolint:gosec // in the test's own folder
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,7 +44,7 @@ func Mend(ctx context.Context, h *history.History, from, to archive.Place) (done
 			done.Withdrawn = append(done.Withdrawn, e.ID)
 			continue
 		}
-		m, b, err := whole(ctx, h, e, stock, from)
+		m, b, err := whole(ctx, h, e, stock)
 		if err == nil && listedIn(e, to) && complete(stock, to, history.Objects(m, b)) {
 			done.Already = append(done.Already, e.ID)
 			continue
@@ -69,9 +69,7 @@ func listedIn(e history.Entry, place archive.Place) bool {
 }
 
 // whole verifies a manifest as far as copying needs it: its objects' bytes are verified on their way.
-func whole(ctx context.Context, h *history.History, e history.Entry, stock history.Stock, from archive.Place) (
-	m history.Manifest, b body.Body, err error,
-) {
+func whole(ctx context.Context, h *history.History, e history.Entry, stock history.Stock) (m history.Manifest, b body.Body, err error) {
 	if m, err = h.Open(ctx, e); err != nil {
 		return m, b, judged(err)
 	}

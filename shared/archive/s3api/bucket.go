@@ -107,23 +107,25 @@ func (b *Bucket) List(ctx context.Context, prefix string) iter.Seq2[archive.Info
 	if !beginsKeys(prefix) {
 		return func(func(archive.Info, error) bool) {} // stores refuse some of these
 	}
-	return func(yield func(archive.Info, error) bool) {
-		last := ""
-		for info, err := range b.objects.List(ctx, b.prefix+askable(prefix)) {
-			if err == nil && !b.isOurs(info.Key, prefix) {
-				continue
-			}
-			if err == nil {
-				info.Key = strings.TrimPrefix(info.Key, b.prefix)
-				err = inOrder(last, info.Key)
-				last = info.Key
-			}
-			if err != nil {
-				info, err = archive.Info{}, explain("list "+strconv.Quote(prefix), err)
-			}
-			if !yield(info, err) || err != nil {
-				return
-			}
+	return func(yield func(archive.Info, error) bool) { b.list(ctx, prefix, yield) }
+}
+
+func (b *Bucket) list(ctx context.Context, prefix string, yield func(archive.Info, error) bool) {
+	last := ""
+	for info, err := range b.objects.List(ctx, b.prefix+askable(prefix)) {
+		if err == nil && !b.isOurs(info.Key, prefix) {
+			continue
+		}
+		if err == nil {
+			info.Key = strings.TrimPrefix(info.Key, b.prefix)
+			err = inOrder(last, info.Key)
+		}
+		if err != nil {
+			yield(archive.Info{}, explain("list "+strconv.Quote(prefix), err))
+			return
+		}
+		if last = info.Key; !yield(info, nil) {
+			return
 		}
 	}
 }

@@ -28,7 +28,7 @@ func classify(doing string, err error) error {
 
 const (
 	awayHint        = "the service is busy or has trouble of its own: try again later"
-	credentialsHint = "give this process AWS credentials: a role, or the variables AWS_*; log in again if they have ended"
+	credentialsHint = "give this process AWS credentials: a role, or the variables AWS_*; log in again if they have ended" //nolint:gosec // no credentials
 	nameHint        = "name a parameter of type String that nothing else writes to, as in ssm:/tidemark/TARGET/newest"
 	rightsHint      = "allow ssm:GetParameter and ssm:PutParameter on the parameter, and kms:Decrypt where it is a SecureString"
 	roomHint        = "delete parameters that nobody needs, or take the labels off old versions of this one"

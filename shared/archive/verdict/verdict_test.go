@@ -1,6 +1,7 @@
 package verdict_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -213,13 +214,13 @@ func TestRefusesToSpeak(t *testing.T) {
 func TestSaidAgainAfterAStop(t *testing.T) {
 	t.Parallel()
 	for _, form := range writertest.Forms() {
-		for name, say := range map[string]func(*testing.T, verdict.Options, manifest.RunID) error{
-			"Keep": func(t *testing.T, o verdict.Options, run manifest.RunID) error {
-				_, err := verdict.Keep(t.Context(), o, run, "audit")
+		for name, say := range map[string]func(context.Context, verdict.Options, manifest.RunID) error{
+			"Keep": func(ctx context.Context, o verdict.Options, run manifest.RunID) error {
+				_, err := verdict.Keep(ctx, o, run, "audit")
 				return err
 			},
-			"Withdraw": func(t *testing.T, o verdict.Options, run manifest.RunID) error {
-				_, err := verdict.Withdraw(t.Context(), o, run, "wrong rows")
+			"Withdraw": func(ctx context.Context, o verdict.Options, run manifest.RunID) error {
+				_, err := verdict.Withdraw(ctx, o, run, "wrong rows")
 				return err
 			},
 		} {
@@ -228,9 +229,9 @@ func TestSaidAgainAfterAStop(t *testing.T) {
 				for n, stopped := 1, true; stopped; n++ {
 					w, c := world(t)
 					primary, secondary := w.Break(n, form)
-					_ = say(t, options(w, w.Archive(t, primary, secondary)), c.ID.Run) // what it says is for the operator
+					_ = say(t.Context(), options(w, w.Archive(t, primary, secondary)), c.ID.Run) // what it says is for the operator
 					stopped = len(primary.Calls())+len(secondary.Calls()) >= n
-					if err := say(t, options(w, w.Archive(t)), c.ID.Run); err != nil {
+					if err := say(t.Context(), options(w, w.Archive(t)), c.ID.Run); err != nil {
 						t.Fatalf("call %d: again: %s", n, fault.Line(err))
 					}
 					everywhere(t, w, c.ID.Run, name == "Keep", name == "Withdraw")
