@@ -75,6 +75,7 @@ func (n *node) start(ctx context.Context, a access) error {
 	cmd.Dir, cmd.Stdout, cmd.Stderr = n.dir, log, log
 	cmd.Env = []string{
 		"LC_ALL=C", "TZ=UTC", "PATH=/usr/bin:/bin", "HOME=" + n.dir, "MINIO_BROWSER=off", "MINIO_UPDATE=off",
+		"MINIO_DRIVE_MAX_TIMEOUT=10m", // or a loaded machine takes its drive offline
 		"MINIO_ROOT_USER=" + a.accessKey, "MINIO_ROOT_PASSWORD=" + a.secretKey,
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
