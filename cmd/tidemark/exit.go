@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 
-	"tidemark/shared/apply"
 	"tidemark/shared/fault"
 )
 
@@ -12,37 +11,40 @@ const (
 	exitDone        = 0
 	exitInternal    = 1
 	exitUsage       = 2
+	exitWarnings    = 3
+	exitNoBackup    = 10
+	exitHeld        = 11
+	exitTrust       = 12
+	exitIntegrity   = 13
+	exitGap         = 14
 	exitOtherTarget = 15
+	exitStoreAccess = 20
+	exitStoreAway   = 21
 	exitDatabase    = 30
+	exitContinue    = 75
 	exitInterrupted = 130
 )
 
-// usageError is a command line that does not parse.
-type usageError struct{ error }
-
-// Unwrap gives the parser's error.
-func (e usageError) Unwrap() error { return e.error }
-
-// databaseError came from the database or from what is in it.
-type databaseError struct{ error }
-
-// Unwrap gives the error.
-func (e databaseError) Unwrap() error { return e.error }
-
 func exitCode(err error, interrupted bool) int {
 	_, isUsage := errors.AsType[usageError](err)
+	_, isWarning := errors.AsType[warned](err)
 	_, isDatabase := errors.AsType[databaseError](err)
-	switch {
+	_, isArchive := errors.AsType[archiveError](err)
+	switch code, named := namedCode(err); {
 	case err == nil:
 		return exitDone
 	case interrupted:
 		return exitInterrupted
 	case isUsage:
 		return exitUsage
-	case errors.Is(err, apply.ErrOtherTarget):
-		return exitOtherTarget
+	case isWarning:
+		return exitWarnings
+	case named:
+		return code
 	case isDatabase:
 		return exitDatabase
+	case isArchive:
+		return archiveCode(err)
 	case fault.Is(err, fault.Misconfigured), fault.ClassOf(err) == fault.Unclassified:
 		return exitUsage // what no verb classified comes from the parser of the command line
 	}
@@ -51,7 +53,12 @@ func exitCode(err error, interrupted bool) int {
 
 // message is err for a person: what happened and what to do.
 func message(err error) string {
-	if fault.ClassOf(err) == fault.Unclassified {
+	_, isWarning := errors.AsType[warned](err)
+	_, isArchive := errors.AsType[archiveError](err)
+	switch {
+	case isWarning:
+		return err.Error()
+	case fault.ClassOf(err) == fault.Unclassified && !isArchive:
 		return err.Error() + "; see tidemark --help"
 	}
 	return fault.Line(err)

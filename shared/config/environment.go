@@ -1,7 +1,7 @@
 // Package config owns what Tidemark is told from outside: the TIDEMARK_* variables of a process and the flow file.
 //
-// One table per source (variables.go, keys.go) holds every setting with its range, its default and its meaning;
-// reading, checking and the reference page docs/configuration.md come from it, so no rule is written twice. The
+// One table per source (variables.go, archive.go, backup.go, expiry.go, keys.go) holds every setting with its range, its
+// default and its meaning; reading, checking and the reference page docs/configuration.md come from it, so no rule is written twice. The
 // package refuses what it does not know: a variable or key that nobody reads is a typing error that would otherwise
 // be passed over in silence.
 //
@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"tidemark/shared/config/setting"
+	"tidemark/shared/expiry/policy"
 	"tidemark/shared/position"
 	"tidemark/shared/secret"
 )
@@ -50,6 +51,14 @@ type Command struct {
 	FlowFile string // path, empty when the environment names none
 }
 
+// Archivist is the environment of a verb on archives, which needs no database.
+type Archivist struct {
+	TargetID position.TargetID
+	LogLevel slog.Level
+	Archive  Archive
+	Expiry   policy.Policy
+}
+
 // LoadApply reads the environment of the apply function. lookup and environ are os.LookupEnv and os.Environ(). An empty
 // variable counts as absent.
 //
@@ -66,15 +75,25 @@ func LoadCommand(lookup func(string) (string, bool), environ []string) (Command,
 	return load(commandVariables(), lookup, environ)
 }
 
+// LoadArchivist reads the environment of a verb on archives. It leaves the variables of the other processes alone.
+//
+// Errors: fault.Misconfigured for everything that is wrong, in one error.
+func LoadArchivist(lookup func(string) (string, bool), environ []string) (Archivist, error) {
+	return load(archivistVariables(), lookup, environ)
+}
+
 // ApplySettings lists the variables of the apply function.
 func ApplySettings() []setting.Setting { return setting.Describe(applyVariables()) }
 
 // CommandSettings lists the variables of the operator's command.
 func CommandSettings() []setting.Setting { return setting.Describe(commandVariables()) }
 
+// ArchivistSettings lists the variables of the verbs on archives.
+func ArchivistSettings() []setting.Setting { return setting.Describe(archivistVariables()) }
+
 func load[T any](fields []setting.Field[T], lookup func(string) (string, bool), environ []string) (T, error) {
 	from := setting.Environment{Lookup: lookup, Environ: environ, Prefix: "TIDEMARK_"}
-	for _, s := range slices.Concat(ApplySettings(), CommandSettings()) {
+	for _, s := range slices.Concat(ApplySettings(), CommandSettings(), ArchivistSettings(), Backup{}.Settings()) {
 		from.Known = append(from.Known, s.Name)
 	}
 	hint := "set the variables in the process's environment and start it again; " + reference

@@ -206,8 +206,10 @@ func TestLoadCommand(t *testing.T) {
 	})
 	t.Run("LeavesVariablesOfOthersAlone", func(t *testing.T) {
 		t.Parallel()
-		if _, err := minimal("TIDEMARK_PARTIAL_REPLIES=whatever").loadCommand(); err != nil {
-			t.Error(err)
+		for _, name := range []string{"TIDEMARK_PARTIAL_REPLIES", "TIDEMARK_ARCHIVE", "TIDEMARK_KEEP_LAST"} {
+			if _, err := minimal(name + "=whatever").loadCommand(); err != nil {
+				t.Error(err)
+			}
 		}
 		_, err := minimal("TIDEMARK_PARTIAL_REPLY=true").loadCommand()
 		refused(t, err, "did you mean TIDEMARK_PARTIAL_REPLIES?")

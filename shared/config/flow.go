@@ -122,7 +122,7 @@ const flowReference = "docs/configuration.md lists every key, docs/formats.md th
 // FlowSettings lists the keys that a flow file of FormatDebezium may have, those of sections behind the section's name.
 func FlowSettings() []setting.Setting { return setting.Describe(commonKeys()) }
 
-// PlainSettings lists the keys that a flow file of FormatPlain may have in place of the section debezium.
-func PlainSettings() []setting.Setting {
+// Settings lists the keys that a flow file of FormatPlain may have in place of the section debezium.
+func (Plain) Settings() []setting.Setting {
 	return setting.Describe([]setting.Field[Flow]{plainSection()})
 }

@@ -167,7 +167,7 @@ func TestParseFlow(t *testing.T) {
 	t.Run("KeepsLimits", func(t *testing.T) {
 		t.Parallel()
 		limits := slices.Concat(flowLimits(), debeziumLimits(), plainLimits())
-		covered(t, limits, slices.Concat(config.FlowSettings(), config.PlainSettings()))
+		covered(t, limits, slices.Concat(config.FlowSettings(), config.Plain{}.Settings()))
 		for _, l := range limits {
 			for _, value := range l.takes {
 				if _, err := config.ParseFlow("flow.yaml", []byte(flowWith(l.setting, value))); err != nil {

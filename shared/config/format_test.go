@@ -187,12 +187,12 @@ func TestReferenceOfPlain(t *testing.T) {
 	_, page, _ := strings.Cut(string(content), "## Plain JSON\n")
 	t.Run("HasARowForEveryKey", func(t *testing.T) {
 		t.Parallel()
-		for _, s := range config.PlainSettings() {
+		for _, s := range (config.Plain{}).Settings() {
 			if row := rowOf(s); !strings.Contains(page, row) {
 				t.Errorf("the page lacks the row\n%s", row)
 			}
 		}
-		if got, want := strings.Count(page, "| `plain"), len(config.PlainSettings()); got != want {
+		if got, want := strings.Count(page, "| `plain"), len(config.Plain{}.Settings()); got != want {
 			t.Errorf("the page has %d rows of keys, want %d", got, want)
 		}
 	})

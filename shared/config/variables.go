@@ -35,10 +35,7 @@ func commandVariables() []setting.Field[Command] {
 // in.
 func processVariables() []setting.Field[Process] {
 	return []setting.Field[Process]{
-		setting.Scalar(setting.Setting{
-			Name: "TIDEMARK_TARGET_ID", Required: true, Example: "shop-prod",
-			Meaning: "Identity of the target, chosen once and kept by every recovery. A database with another id is refused.",
-		}, targetID(), func(p *Process) *position.TargetID { return &p.TargetID }),
+		target(func(p *Process) *position.TargetID { return &p.TargetID }),
 		setting.Scalar(setting.Setting{
 			Name: "TIDEMARK_DATABASE_URL", Required: true, Secret: true,
 			Example: "postgres://tidemark@db.example.com:5432/shop",
@@ -64,16 +61,28 @@ func processVariables() []setting.Field[Process] {
 			Name: "TIDEMARK_CONNECT_TIMEOUT", Default: "5s",
 			Meaning: "Longest wait for a new connection to the target.",
 		}, setting.Duration(100*time.Millisecond, time.Minute), func(p *Process) *time.Duration { return &p.ConnectTimeout }),
-		setting.Scalar(setting.Setting{
-			Name: "TIDEMARK_LOG_LEVEL", Default: "info",
-			Meaning: "Least level of the log lines that are written.",
-		}, setting.Choice(
-			setting.Option[slog.Level]{Name: "debug", Value: slog.LevelDebug},
-			setting.Option[slog.Level]{Name: "info", Value: slog.LevelInfo},
-			setting.Option[slog.Level]{Name: "warn", Value: slog.LevelWarn},
-			setting.Option[slog.Level]{Name: "error", Value: slog.LevelError},
-		), func(p *Process) *slog.Level { return &p.LogLevel }),
+		logLevel(func(p *Process) *slog.Level { return &p.LogLevel }),
 	}
+}
+
+func target[T any](at func(*T) *position.TargetID) setting.Field[T] {
+	return setting.Scalar(setting.Setting{
+		Name: "TIDEMARK_TARGET_ID", Required: true, Example: "shop-prod",
+		Meaning: "Identity of the target, chosen once and kept by every recovery. " +
+			"A database or an archive with another id is refused.",
+	}, targetID(), at)
+}
+
+func logLevel[T any](at func(*T) *slog.Level) setting.Field[T] {
+	return setting.Scalar(setting.Setting{
+		Name: "TIDEMARK_LOG_LEVEL", Default: "info",
+		Meaning: "Least level of the log lines that are written.",
+	}, setting.Choice(
+		setting.Option[slog.Level]{Name: "debug", Value: slog.LevelDebug},
+		setting.Option[slog.Level]{Name: "info", Value: slog.LevelInfo},
+		setting.Option[slog.Level]{Name: "warn", Value: slog.LevelWarn},
+		setting.Option[slog.Level]{Name: "error", Value: slog.LevelError},
+	), at)
 }
 
 func flowFile[T any](required bool, at func(*T) *string) setting.Field[T] {

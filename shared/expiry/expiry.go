@@ -13,6 +13,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"slices"
 	"time"
 
 	"tidemark/shared/archive"
@@ -45,6 +46,7 @@ type Options struct {
 // Report says what goes, or went.
 type Report struct {
 	Decisions []Decision
+	Locked    []layout.ID   // manifests that go and whose statement retention holds in some bucket
 	Sweeps    []SweepReport // one for each place
 	Warnings  []string
 	Confirmed bool
@@ -82,7 +84,8 @@ func Run(ctx context.Context, o Options, confirmed bool) (Report, error) {
 		return report, err
 	}
 	if confirmed {
-		if err := survey.expire(ctx, report.Decisions); err != nil {
+		var err error
+		if report.Locked, err = survey.expire(ctx, report.Decisions); err != nil {
 			return report, err
 		}
 	}
@@ -101,8 +104,7 @@ func (s *survey) sound(decisions []Decision) error {
 	if len(s.unreadable) > 0 {
 		return fault.New(fault.Corrupt, "%d of %d manifests, the newest %s: %w: %w", len(s.unreadable), len(s.history.Entries),
 			s.unreadable[0].id, ErrUnreadable, s.unreadable[0].reason).
-			WithHint("mend it from the other bucket (tidemark copy), pin its key, or withdraw it: tidemark revoke %s --reason …",
-				s.unreadable[0].id.Run)
+			WithHint("%s", s.unreadable[0].hint())
 	}
 	for _, d := range decisions {
 		if d.Manifest.Verified && d.Keep {
@@ -113,26 +115,40 @@ func (s *survey) sound(decisions []Decision) error {
 		WithHint("nothing is removed before there is a backup that verifies: check the archive's address, then tidemark backup")
 }
 
-// expire removes the statements of manifests that go, the oldest first, from every place.
-func (s *survey) expire(ctx context.Context, decisions []Decision) error {
-	for i := len(decisions) - 1; i >= 0; i-- {
-		d := decisions[i]
+// expire removes the statements of manifests that go, the oldest first, from every place, and gives those that are locked.
+func (s *survey) expire(ctx context.Context, decisions []Decision) (locked []layout.ID, err error) {
+	for _, d := range slices.Backward(decisions) {
 		if d.Keep {
 			continue
 		}
+		isLocked := false
 		for _, place := range s.options.Archive.Places {
-			if err := place.Delete(ctx, layout.Manifest(idOf(d))); err != nil && !errors.Is(err, archive.ErrLocked) {
-				return err
+			err := place.Delete(ctx, layout.Manifest(idOf(d)))
+			if err != nil && !errors.Is(err, archive.ErrLocked) {
+				return locked, err
 			}
+			isLocked = isLocked || err != nil
+		}
+		if isLocked {
+			locked = append(locked, idOf(d))
 		}
 	}
-	return nil
+	return locked, nil
 }
 
 // unreadable is a manifest of which it is not known what it refers to.
 type unreadable struct {
 	id     layout.ID
 	reason error
+}
+
+// hint says what an operator can do about it.
+func (u unreadable) hint() string {
+	if u.id.Run.IsZero() {
+		return "pin the key that signed " + layout.Lineage(u.id.Lineage) + "; if nobody recovered the target, remove that object"
+	}
+	return "mend it from the other bucket (tidemark copy), pin its key, or withdraw it: tidemark revoke " + u.id.Run.String() +
+		" --reason …"
 }
 
 // survey is what is known of an archive's manifests.

@@ -51,8 +51,10 @@ var coreUses = map[string][]string{
 
 // adapterUses names the adapters that are made of others: target owns the transaction in which they all write.
 var adapterUses = map[string][]string{
-	"shared/postgres/target": {"shared/postgres/ledger", "shared/postgres/catalog", "shared/postgres/writer"},
-	"shared/postgres/writer": {"shared/postgres/catalog"}, // how a table is described is said once: docs/decisions/0006
+	"shared/postgres/target":   {"shared/postgres/ledger", "shared/postgres/catalog", "shared/postgres/writer"},
+	"shared/postgres/snapshot": {"shared/postgres/capture"},
+	"shared/postgres/restore":  {"shared/postgres/capture"},
+	"shared/postgres/writer":   {"shared/postgres/catalog"}, // how a table is described is said once: docs/decisions/0006
 }
 
 // notations are the packages under the formats that none of them owns: how numbers, dates and literals are written.

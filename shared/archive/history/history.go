@@ -129,7 +129,7 @@ func (h *History) Find(run manifest.RunID) (Entry, error) {
 		}
 	}
 	return Entry{}, fault.New(fault.Misconfigured, "no manifest of run %s is listed", run).
-		WithHint("tidemark manifests list shows them")
+		WithHint("tidemark manifests list shows all that are")
 }
 
 func (h *History) warn(form string, args ...any) {

@@ -29,6 +29,7 @@ type service struct {
 	refuse   string // the code of every answer, when set
 	status   int
 	onPut    func() // before a put takes effect, without the lock
+	busy     int    // so many puts are refused as too many at once
 	lastType string
 }
 
@@ -122,6 +123,9 @@ func (s *service) put(in request) (answer map[string]any, code string) {
 		return nil, s.refuse
 	case in.Name != name:
 		return nil, "ValidationException"
+	case s.busy > 0:
+		s.busy--
+		return nil, "TooManyUpdates"
 	case len(s.values) > 0 && !in.Overwrite:
 		return nil, "ParameterAlreadyExists"
 	}

@@ -98,7 +98,7 @@ func (m *Mark) Raise(ctx context.Context, mark history.Mark) error {
 		if err != nil || !known.Before(mark) {
 			return err // after a write: what was written is there
 		}
-		written, err := m.write(ctx, mark, version)
+		written, err := m.write(ctx, mark)
 		if err != nil {
 			return err
 		}
@@ -110,9 +110,8 @@ func (m *Mark) Raise(ctx context.Context, mark history.Mark) error {
 		WithHint("something else writes to the parameter, or several backups run at once; the next one raises it again")
 }
 
-// write puts a mark after a version and gives the new version, 0 when another made the parameter first or wrote at the same
-// time.
-func (m *Mark) write(ctx context.Context, mark history.Mark, after int64) (int64, error) {
+// write puts a mark, over whatever is there, and gives its version; 0 when another wrote at the same time.
+func (m *Mark) write(ctx context.Context, mark history.Mark) (int64, error) {
 	encoded, err := document.Encode(record{Version: document.Version, Mark: mark})
 	if err != nil {
 		return 0, fault.Wrap(fault.Bug, err)
@@ -120,14 +119,12 @@ func (m *Mark) write(ctx context.Context, mark history.Mark, after int64) (int64
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	out, err := m.client.PutParameter(ctx, &ssm.PutParameterInput{
-		Name: &m.name, Value: aws.String(string(encoded)), Type: types.ParameterTypeString, Overwrite: aws.Bool(after > 0),
+		Name: &m.name, Value: aws.String(string(encoded)), Type: types.ParameterTypeString, Overwrite: aws.Bool(true),
 	})
-	_, exists := errors.AsType[*types.ParameterAlreadyExists](err)
-	_, busy := errors.AsType[*types.TooManyUpdates](err)
-	switch {
-	case exists, busy:
+	if _, busy := errors.AsType[*types.TooManyUpdates](err); busy {
 		return 0, nil
-	case err != nil:
+	}
+	if err != nil {
 		return 0, classify("raise the high-water mark, parameter "+m.name, err)
 	}
 	return out.Version, nil

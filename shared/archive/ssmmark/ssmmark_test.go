@@ -126,6 +126,16 @@ func TestRaisePutsBackWhatItWroteOver(t *testing.T) {
 		}
 		expect(t, s.mark(), newest)
 	})
+	t.Run("TriesAgainWhenOthersWriteAtOnce", func(t *testing.T) {
+		t.Parallel()
+		s := newService(t, encoded(mark(1, 5)))
+		s.busy = 2
+		m := s.mark()
+		if err := m.Raise(t.Context(), mark(1, 6)); err != nil {
+			t.Fatal(err)
+		}
+		expect(t, m, mark(1, 6))
+	})
 	t.Run("SaysThatItDidNotStay", func(t *testing.T) {
 		t.Parallel()
 		m := ssmmark.New(forgetful{newService(t).client()}, name)

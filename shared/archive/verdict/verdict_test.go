@@ -76,6 +76,19 @@ func records(t *testing.T, bucket archive.Bucket, folder string) map[string]stri
 	return found
 }
 
+// raced is a bucket in which another is faster than a mark.
+type raced struct {
+	archive.Bucket
+	before func()
+}
+
+func (r raced) Create(ctx context.Context, key string, content []byte) error {
+	if strings.HasPrefix(key, layout.Keeps) {
+		r.before()
+	}
+	return r.Bucket.Create(ctx, key, content)
+}
+
 func alike(t *testing.T, w *writertest.World, folder string) {
 	t.Helper()
 	if diff := cmp.Diff(records(t, w.Primary, folder), records(t, w.Secondary, folder)); diff != "" {
@@ -162,6 +175,28 @@ func TestKeep(t *testing.T) {
 		if n := len(records(t, w.Primary, layout.Keeps)); n != 8 {
 			t.Errorf("%d marks, want 8", n)
 		}
+	})
+	t.Run("TakesTheNextNumberWhenAnotherWasFaster", func(t *testing.T) {
+		t.Parallel()
+		w, c := world(t)
+		both, second := w.Archive(t), w.Archive(t, w.Secondary)
+		other := func(a *archive.Archive) func() {
+			return sync.OnceFunc(func() {
+				if _, err := verdict.LetGo(t.Context(), options(w, a), c.ID.Run, "another's word"); err != nil {
+					t.Error(fault.Line(err))
+				}
+			})
+		}
+		spoken, err := verdict.Keep(t.Context(), options(w, w.Archive(t, raced{w.Primary, other(both)}, w.Secondary)), c.ID.Run, "audit")
+		if err != nil || spoken.Number != 2 {
+			t.Errorf("got %+v, %v, want number 2", spoken, err)
+		}
+		alike(t, w, layout.Keeps)
+		spoken, err = verdict.Keep(t.Context(), options(w, w.Archive(t, w.Primary, raced{w.Secondary, other(second)})), c.ID.Run, "audit")
+		if err != nil || spoken.Number != 4 {
+			t.Errorf("behind another in the second bucket alone: got %+v, %v, want number 4", spoken, err)
+		}
+		everywhere(t, w, c.ID.Run, true, false)
 	})
 	t.Run("RefusesWhileABucketIsDown", func(t *testing.T) {
 		t.Parallel()

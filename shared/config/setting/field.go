@@ -28,6 +28,8 @@ type Setting struct {
 	Example  string // for settings without a default
 	Required bool
 	Secret   bool
+	// Withheld keeps a wrong value out of errors, because a secret may have been written where none belongs.
+	Withheld bool
 }
 
 // Field binds a setting to its place in a T.
@@ -146,6 +148,19 @@ func (f Field[T]) Where(holds func(T) error) Field[T] {
 		if given.shape == absent {
 			return
 		}
+		if err := holds(*into); err != nil {
+			r.add(given.at, "%s %w", r.path+f.Name, err)
+		}
+	}
+	return f
+}
+
+// Always is the field with a condition on what was read so far, which is asked whether or not the setting is written. It is
+// for what several settings must agree on, at the last of them.
+func (f Field[T]) Always(holds func(T) error) Field[T] {
+	set := f.set
+	f.set = func(into *T, given node, r *report) {
+		set(into, given, r)
 		if err := holds(*into); err != nil {
 			r.add(given.at, "%s %w", r.path+f.Name, err)
 		}

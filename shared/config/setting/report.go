@@ -36,7 +36,7 @@ func (r *report) add(at place, format string, args ...any) {
 // refuse notes that a setting's value will not do, why, and what would.
 func (r *report) refuse(s Setting, given node, why error) {
 	value := "the value"
-	if given.isSingle() && !s.Secret {
+	if given.isSingle() && !s.Secret && !s.Withheld {
 		value = given.shown()
 	}
 	r.add(given.at, "%s: %s %w; want %s", r.path+s.Name, value, why, s.Takes)

@@ -29,6 +29,19 @@ func (r Rule[V]) read(given node) (V, error) {
 	return none, given.wrong()
 }
 
+// Or is the rule with a word for one more value, in front of what it takes otherwise.
+func (r Rule[V]) Or(word string, value V) Rule[V] {
+	parse := r.parse
+	r.takes = word + " or " + r.takes
+	r.parse = func(given string) (V, error) {
+		if given == word {
+			return value, nil
+		}
+		return parse(given)
+	}
+	return r
+}
+
 // Text is any text that parse takes.
 func Text[V any](takes string, parse func(string) (V, error)) Rule[V] {
 	return Rule[V]{takes: takes, shapes: []shape{quotable}, parse: parse}

@@ -55,7 +55,9 @@ func TestReference(t *testing.T) {
 	t.Run("NamesEverySetting", func(t *testing.T) {
 		t.Parallel()
 		content := page()
-		for _, s := range union(config.ApplySettings(), config.CommandSettings(), config.FlowSettings(), config.PlainSettings()) {
+		settings := union(config.ApplySettings(), config.Backup{}.Settings(), config.CommandSettings(), config.ArchivistSettings(),
+			config.FlowSettings(), config.Plain{}.Settings())
+		for _, s := range settings {
 			if strings.Count(content, "\n| `"+s.Name+"` |") != 1 {
 				t.Errorf("%s does not have its one row", s.Name)
 			}

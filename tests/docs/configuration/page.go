@@ -20,10 +20,11 @@ message. Values of secrets are never shown.
 
 ## Variables
 
-An empty variable counts as not set.
+An empty variable counts as not set. The columns are the apply function, the backup function, the verbs of the command
+that act on a database, and those that act on an archive (expire, copy, keep, unkeep, revoke), which need no database.
 
-| variable | apply | command | default | takes | meaning |
-|---|---|---|---|---|---|
+| variable | apply | backup | database verbs | archive verbs | default | takes | meaning |
+|---|---|---|---|---|---|---|---|
 `
 
 const keysHead = `
@@ -39,12 +40,14 @@ One YAML map in UTF-8, at most %d KiB. Anchors, aliases, tags and a second docum
 func page() string {
 	var b strings.Builder
 	b.WriteString(head)
-	apply, command := config.ApplySettings(), config.CommandSettings()
-	for _, s := range union(apply, command) {
-		row(&b, code(s.Name), use(apply, s.Name), use(command, s.Name), fallback(s, ""), takes(s), meaning(s))
+	apply, backup := config.ApplySettings(), config.Backup{}.Settings()
+	command, archivist := config.CommandSettings(), config.ArchivistSettings()
+	for _, s := range union(apply, backup, command, archivist) {
+		row(&b, code(s.Name), use(apply, s.Name), use(backup, s.Name), use(command, s.Name), use(archivist, s.Name),
+			fallback(s, ""), takes(s), meaning(s))
 	}
 	fmt.Fprintf(&b, keysHead, setting.MaxYAMLBytes>>10)
-	for _, s := range slices.Concat(config.FlowSettings(), config.PlainSettings()) {
+	for _, s := range slices.Concat(config.FlowSettings(), config.Plain{}.Settings()) {
 		row(&b, code(s.Name), fallback(s, "required"), takes(s), meaning(s))
 	}
 	b.WriteString("\nA flow file with every key; those with a default may be left out:\n\n```yaml\n")

@@ -1,0 +1,23 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"tidemark/shared/archive/verdict"
+)
+
+func newUnkeep() *cobra.Command {
+	return saying{
+		use:   "unkeep",
+		short: "Lets a kept backup go: the policy decides again",
+		long: "Ends what tidemark keep said. The next tidemark expire --confirm may remove the backup for good, if the policy has\n" +
+			"no use for it; until then tidemark keep takes it back. Nothing is removed now.",
+		say: verdict.LetGo,
+		told: func(spoken verdict.Spoken) string {
+			if !spoken.Entry.Kept {
+				return "was not kept; the policy decides"
+			}
+			return "is let go: the next tidemark expire --confirm may remove it"
+		},
+	}.command()
+}
