@@ -13,6 +13,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/secure-systems-lab/go-securesystemslib/dsse"
@@ -69,6 +70,24 @@ func Seal(ctx context.Context, payloadType string, payload []byte, signers ...Si
 		return nil, fault.New(fault.Bug, "write envelope of %q: %d bytes, at most %d", payloadType, len(encoded), MaxEnvelope)
 	}
 	return encoded, nil
+}
+
+// Seal signs payload and makes sure that whoever reads by this keyring will believe it, created and stored at about this time.
+// Errors: fault.Misconfigured with ErrUntrusted when they would not; see Seal.
+func (k Keyring) Seal(ctx context.Context, at time.Time, payloadType string, payload []byte, signers ...Signer) ([]byte, error) {
+	envelope, err := Seal(ctx, payloadType, payload, signers...)
+	if err != nil {
+		return nil, err
+	}
+	opened, err := k.Open(payloadType, envelope)
+	if err == nil {
+		err = opened.JudgeAt(at, at)
+	}
+	if err != nil {
+		return nil, fault.New(fault.Misconfigured, "the signing key would not be believed: %w", err).
+			WithHint("add it to the trusted keys, with a window that has begun and not ended")
+	}
+	return envelope, nil
 }
 
 // sealable refuses what no reader would open.
