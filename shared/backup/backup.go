@@ -8,7 +8,12 @@
 // packed object.
 package backup
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+
+	"tidemark/shared/manifest"
+)
 
 // Errors of a backup.
 var (
@@ -23,3 +28,17 @@ var (
 	// ErrOutOfTime says that the time ran out. What was stored is found by the next run.
 	ErrOutOfTime = errors.New("the time ran out")
 )
+
+// DoneError says which run backed a scheduled time up. It is ErrDone, and no fault: whoever retries has succeeded.
+type DoneError struct {
+	Run       Claimed
+	Statement manifest.Digest
+}
+
+// Error says which run it was.
+func (e *DoneError) Error() string {
+	return fmt.Sprintf("%v: by run %s as %s/%d", ErrDone, e.Run.RunID, e.Run.Lineage, e.Run.Seq)
+}
+
+// Unwrap gives ErrDone.
+func (e *DoneError) Unwrap() error { return ErrDone }

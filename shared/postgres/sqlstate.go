@@ -99,7 +99,7 @@ func hintOf(server *pgconn.PgError) string {
 	case server.Code == "3D000":
 		return "the database does not exist: create it, or correct TIDEMARK_DATABASE_URL"
 	case server.Code == "42501":
-		return "grant the function's role what docs/operations.md lists, then let the batch come again"
+		return "grant the function's role what docs/operations.md lists, then run it again"
 	case server.Code == StateRowMissing:
 		return "an update names columns that the record does not carry and the row it belongs to is not there: " +
 			"the target lost it, or the flow began after the row was made"

@@ -33,13 +33,13 @@ type inspection struct {
 	topics   map[string]Topic
 	bounds   map[position.Partition]Bounds
 	gaps     []body.Gap
-	refusals map[string][]*Refusal
+	refusals map[string][]*RefusalError
 	warnings []string
 }
 
 // inspect asks the log and gives what is to be replayed.
 func (in *inspection) inspect(ctx context.Context) ([]Tally, error) {
-	in.refusals = map[string][]*Refusal{}
+	in.refusals = map[string][]*RefusalError{}
 	if err := in.ask(ctx); err != nil {
 		return nil, err
 	}
@@ -112,7 +112,7 @@ func (in *inspection) withAdded() body.Cut {
 }
 
 // judge holds one partition against the log.
-func (in *inspection) judge(ctx context.Context, p body.Partition) (Tally, *Refusal, error) {
+func (in *inspection) judge(ctx context.Context, p body.Partition) (Tally, *RefusalError, error) {
 	at := position.Partition{Topic: p.Topic, Number: p.Partition}
 	topic, exists := in.topics[p.Topic]
 	bounds, has := in.bounds[at]
@@ -122,13 +122,13 @@ func (in *inspection) judge(ctx context.Context, p body.Partition) (Tally, *Refu
 	}
 	switch {
 	case !exists || !has:
-		return t, &Refusal{Name: PartitionVanished, What: fmt.Sprintf("the log has no partition %s", at)}, nil
+		return t, &RefusalError{Name: PartitionVanished, What: fmt.Sprintf("the log has no partition %s", at)}, nil
 	case p.TopicID != "" && topic.ID != p.TopicID:
-		return t, &Refusal{
+		return t, &RefusalError{
 			Name: TopicRecreated, What: fmt.Sprintf("topic %s is %s, the manifest was made from %s", p.Topic, topic.ID, p.TopicID),
 		}, nil
 	case p.NextOffset > bounds.End:
-		return t, &Refusal{
+		return t, &RefusalError{
 			Name: LogShorterThanManifest, What: fmt.Sprintf("%s ends at %d, the manifest stands at %d", at, bounds.End, p.NextOffset),
 		}, nil
 	case p.NextOffset > bounds.Stable:
@@ -144,7 +144,7 @@ func (in *inspection) judge(ctx context.Context, p body.Partition) (Tally, *Refu
 }
 
 // sameEpoch refuses a log that lost what the manifest has: another leader has written over it.
-func (in *inspection) sameEpoch(ctx context.Context, at position.Partition, p body.Partition) (*Refusal, error) {
+func (in *inspection) sameEpoch(ctx context.Context, at position.Partition, p body.Partition) (*RefusalError, error) {
 	if p.LeaderEpoch == nil {
 		return nil, nil //nolint:nilnil // nothing is known, so nothing is refused
 	}
@@ -153,19 +153,19 @@ func (in *inspection) sameEpoch(ctx context.Context, at position.Partition, p bo
 		return nil, fmt.Errorf("ask for leader epoch %d of %s: %w", *p.LeaderEpoch, at, err)
 	}
 	if end < p.NextOffset {
-		return &Refusal{Name: LogShorterThanManifest, What: fmt.Sprintf(
+		return &RefusalError{Name: LogShorterThanManifest, What: fmt.Sprintf(
 			"leader epoch %d of %s ends at %d, the manifest stands at %d", *p.LeaderEpoch, at, end, p.NextOffset)}, nil
 	}
 	return nil, nil //nolint:nilnil // it agrees
 }
 
 // tombstones refuses a compacted topic whose deletes may be gone, although its offsets look as if nothing was.
-func (in *inspection) tombstones(p body.Partition, topic Topic) *Refusal {
+func (in *inspection) tombstones(p body.Partition, topic Topic) *RefusalError {
 	if !topic.Compacted || p.RecordTime == nil {
 		return nil
 	}
 	if age := in.now.Sub(*p.RecordTime); age >= topic.DeleteRetention {
-		return in.acceptable(&Refusal{
+		return in.acceptable(&RefusalError{
 			Name: TombstonesExpired, What: fmt.Sprintf("topic %s keeps tombstones for %s, the manifest is of %s ago", p.Topic,
 				topic.DeleteRetention, age.Round(time.Second)),
 		})
@@ -174,12 +174,12 @@ func (in *inspection) tombstones(p body.Partition, topic Topic) *Refusal {
 }
 
 // judgeStart finds a gap between the cut and what the log still has.
-func (in *inspection) judgeStart(t Tally) (Tally, *Refusal, error) {
+func (in *inspection) judgeStart(t Tally) (Tally, *RefusalError, error) {
 	if t.Start <= t.From {
 		return t, nil, nil
 	}
 	gap := position.Range{From: t.From, Until: t.Start}
-	refusal := in.acceptable(&Refusal{
+	refusal := in.acceptable(&RefusalError{
 		Name: LogTruncated, What: fmt.Sprintf("%s begins at %d, the manifest stands at %d: %d offsets are gone", t.Partition, t.Start, t.From,
 			gap.Len()),
 	})
@@ -195,7 +195,7 @@ func (in *inspection) judgeStart(t Tally) (Tally, *Refusal, error) {
 }
 
 // acceptable is nil when an operator has said that this may be missing, which is then said as a warning.
-func (in *inspection) acceptable(r *Refusal) *Refusal {
+func (in *inspection) acceptable(r *RefusalError) *RefusalError {
 	if in.allowGap != "" {
 		in.warnings = append(in.warnings, r.What+", accepted: "+in.allowGap)
 		return nil

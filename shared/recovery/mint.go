@@ -82,7 +82,7 @@ func heldUnless(ours bool, t Try, other manifest.RunID) error {
 	if ours {
 		return nil
 	}
-	return refuse(fault.Fenced, &Refusal{
+	return refuse(fault.Fenced, &RefusalError{
 		Name: HeldByAnother, What: fmt.Sprintf("life %s belongs to run %s, this is run %s", t.Lineage, other, t.RunID),
 		Override: "dropping this database and recovering again", Loses: "nothing: the other recovery goes on",
 	})
@@ -92,7 +92,7 @@ func lineageForked(err error) error {
 	if !errors.Is(err, history.ErrLineageForked) {
 		return err
 	}
-	return refuse(fault.Fenced, &Refusal{
+	return refuse(fault.Fenced, &RefusalError{
 		Name: LineageForked, What: "the buckets name two lives with one number", Err: err,
 		Override: "removing the record of the life that must not go on", Loses: "that life",
 	})

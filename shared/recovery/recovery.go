@@ -4,7 +4,7 @@
 // The phases: choose the manifest; hold the log against its cut; say the plan; take the database and the next life; restore
 // the base; replay the rest of the log through the code of live apply; settle. It declares what it needs of the log (Log,
 // Tail) and of the database (Database). Whatever stops it, the same command goes on: the database knows the try, the archive
-// its life, the ledger how far the replay is. What it refuses it refuses by name (Refusal), with what would override it and
+// its life, the ledger how far the replay is. What it refuses it refuses by name (RefusalError), with what would override it and
 // what that would lose. A recovery belongs to one goroutine.
 package recovery
 
@@ -85,12 +85,12 @@ type Report struct {
 
 // Prepare chooses the manifest, looks at the database and holds the log against the cut. It writes nothing.
 //
-// Errors: a Refusal by name, the archive's, the log's and the database's own.
+// Errors: a RefusalError by name, the archive's, the log's and the database's own.
 func Prepare(ctx context.Context, o Options) (Plan, error) {
 	var plan Plan
 	found, err := o.Database.Look(ctx)
 	if errors.Is(err, ErrNotEmpty) {
-		return plan, refuse(fault.Misconfigured, &Refusal{
+		return plan, refuse(fault.Misconfigured, &RefusalError{
 			Name: TargetNotEmpty, What: err.Error(), Err: err, Override: "an empty database", Loses: "nothing",
 		})
 	}
@@ -103,7 +103,7 @@ func Prepare(ctx context.Context, o Options) (Plan, error) {
 	}
 	plan.Warnings = o.freshness(plan.Choice)
 	if o.RequireFresh && !plan.Choice.FreshnessProven {
-		return plan, refuse(fault.Misconfigured, &Refusal{
+		return plan, refuse(fault.Misconfigured, &RefusalError{
 			Name: FreshnessUnproven, What: "nobody remembers which manifest is the newest", Override: "--allow-older REASON",
 			Loses: "what was backed up after this manifest, if anything was",
 		})
@@ -133,7 +133,7 @@ func (o Options) choose(ctx context.Context, earlier *Try) (history.Choice, erro
 		return choice, named(err)
 	}
 	if earlier != nil && choice.Manifest.Digest != earlier.Statement {
-		return choice, refuse(fault.Corrupt, &Refusal{
+		return choice, refuse(fault.Corrupt, &RefusalError{
 			Name: Corrupt, What: fmt.Sprintf("manifest %s is not the one that the earlier try began with", choice.Manifest.ID),
 		})
 	}
@@ -142,7 +142,7 @@ func (o Options) choose(ctx context.Context, earlier *Try) (history.Choice, erro
 
 // named gives an error of the choice its name.
 func named(err error) error {
-	r := &Refusal{What: err.Error(), Err: err}
+	r := &RefusalError{What: err.Error(), Err: err}
 	switch {
 	case errors.Is(err, history.ErrNoBackup):
 		r.Name = NoBackup
@@ -182,7 +182,7 @@ func (o Options) tally(ctx context.Context, plan *Plan) error {
 			return err
 		}
 		if id != b.Snapshot.ClusterID {
-			return refuse(fault.Misconfigured, &Refusal{
+			return refuse(fault.Misconfigured, &RefusalError{
 				Name: IdentityMismatch, What: fmt.Sprintf("the log is cluster %s, the manifest was made from %s", id, b.Snapshot.ClusterID),
 			})
 		}

@@ -7,8 +7,8 @@ import (
 	"tidemark/shared/fault"
 )
 
-// Refusal is why a recovery does not go on, under the name by which operators and runbooks know it.
-type Refusal struct {
+// RefusalError is why a recovery does not go on, under the name by which operators and runbooks know it.
+type RefusalError struct {
 	Name     string
 	What     string // what was found
 	Override string // what would go on all the same; empty: nothing
@@ -35,13 +35,13 @@ const (
 )
 
 // Error names the refusal and says what was found.
-func (r *Refusal) Error() string { return r.Name + ": " + r.What }
+func (r *RefusalError) Error() string { return r.Name + ": " + r.What }
 
 // Unwrap gives what is behind it.
-func (r *Refusal) Unwrap() error { return r.Err }
+func (r *RefusalError) Unwrap() error { return r.Err }
 
 // refuse makes an error of refusals of one kind: the class says what a caller does, the hint what an operator can.
-func refuse(class fault.Class, refusals ...*Refusal) error {
+func refuse(class fault.Class, refusals ...*RefusalError) error {
 	texts := make([]string, len(refusals))
 	for i, r := range refusals {
 		texts[i] = r.What

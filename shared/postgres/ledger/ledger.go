@@ -19,8 +19,9 @@ import (
 // The versions of the ledger's schema that this release works with. A release accepts a range, so that functions of two
 // releases run beside each other during a deploy.
 const (
-	MinVersion = 2
-	MaxVersion = 2
+	MinVersion    = 2
+	BackupVersion = 3 // the least that has a place for backups
+	MaxVersion    = 3
 )
 
 // Ledger builds the statements for one schema.
@@ -39,7 +40,11 @@ func (l Ledger) Version() postgres.Statement {
 
 // CheckVersion judges the answer to Version.
 // Errors: fault.Misconfigured outside of MinVersion to MaxVersion, with the command to run.
-func CheckVersion(rows Rows) error {
+func CheckVersion(rows Rows) error { return CheckVersionFrom(rows, MinVersion) }
+
+// CheckVersionFrom judges the answer to Version for what needs more than MinVersion.
+// Errors: fault.Misconfigured outside of least to MaxVersion, with the command to run.
+func CheckVersionFrom(rows Rows, least int64) error {
 	var version int64
 	if len(rows) == 1 && rows[0][0] != nil {
 		var err error
@@ -48,12 +53,12 @@ func CheckVersion(rows Rows) error {
 		}
 	}
 	switch {
-	case version < MinVersion:
+	case version < least:
 		return fault.New(fault.Misconfigured, "the ledger has version %d, this release needs %d to %d",
-			version, MinVersion, MaxVersion).WithHint("run: tidemark migrate")
+			version, least, MaxVersion).WithHint("run: tidemark migrate")
 	case version > MaxVersion:
 		return fault.New(fault.Misconfigured, "the ledger has version %d, this release needs %d to %d",
-			version, MinVersion, MaxVersion).WithHint("deploy a release that knows version %d", version)
+			version, least, MaxVersion).WithHint("deploy a release that knows version %d", version)
 	}
 	return nil
 }

@@ -186,6 +186,28 @@ func TestUp(t *testing.T) {
 	})
 }
 
+// TestUpFromAnOlderRelease takes each older version up: the objects are those of a new ledger, and rows stay.
+func TestUpFromAnOlderRelease(t *testing.T) {
+	t.Parallel()
+	for version := int64(1); version < ledger.MaxVersion; version++ {
+		db := postgrestest.Live(t, "")
+		whole, life := objects(t, db, "tidemark"), db.Copy(t, "SELECT * FROM tidemark.target")
+		if _, err := provide(t, stdlib.OpenDB(*config(t, db.URL))).DownTo(t.Context(), version); err != nil {
+			t.Fatalf("down to %d: %v", version, err)
+		}
+		result, err := migrations.Up(t.Context(), config(t, db.URL), "tidemark")
+		if err != nil || result.From != version || result.To != ledger.MaxVersion {
+			t.Fatalf("up from %d: %+v, %v", version, result, err)
+		}
+		if diff := cmp.Diff(whole, objects(t, db, "tidemark")); diff != "" {
+			t.Errorf("objects from %d (-new +upgraded):\n%s", version, diff)
+		}
+		if got := db.Copy(t, "SELECT * FROM tidemark.target"); got != life {
+			t.Errorf("from %d: the life is %q, was %q", version, got, life)
+		}
+	}
+}
+
 // TestDown goes back to nothing and up again, through the migrations' own Down parts.
 func TestDown(t *testing.T) {
 	t.Parallel()

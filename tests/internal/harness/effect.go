@@ -108,7 +108,7 @@ func (m *matcher) changes(sql string) []string {
 	for _, match := range m.changed.FindAllStringSubmatch(sql, -1) {
 		verb, _, _ := strings.Cut(strings.ToLower(match[1]), " ")
 		switch name := plain(match[2]); name {
-		case "set", "of": // DO UPDATE SET, FOR UPDATE OF
+		case "set", "of", "skip", "nowait": // DO UPDATE SET, FOR UPDATE OF
 		default:
 			found = append(found, verb+" "+name)
 		}
