@@ -21,11 +21,13 @@ VERSION ?= $(or $(shell git -c safe.directory='*' describe --tags --always --dir
 GO_BUILD = CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)'
 
 # template.yaml deploys the folders OUT/FUNCTION. Their binaries are for ARCH, as its parameter Architecture must say too;
-# beside them lie the flow file FLOW, for whose topics the template must have events, and the authorities CA of the
-# database's certificate, if they are none of the public ones.
+# beside them lie the flow file FLOW, for whose topics the template must have events, the trusted keys KEYS, without which
+# the backup function does not start, and the authorities CA of the database's certificate, if they are none of the public
+# ones.
 OUT ?= build
 ARCH ?= arm64
 FLOW ?= functions/apply/flow.yaml
+KEYS ?=
 CA ?=
 ARCHITECTURES := arm64 amd64
 
@@ -42,7 +44,7 @@ DOCUMENTS := $(wildcard README.md docs shared)
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' Makefile
 
-build: $(FUNCTIONS:%=$(OUT)/%/bootstrap) $(OUT)/apply/flow.yaml $(OUT)/tidemark ## Build all binaries into build/, static, for arm64 and amd64
+build: $(FUNCTIONS:%=$(OUT)/%/bootstrap) $(OUT)/apply/flow.yaml $(OUT)/backup/trusted-keys.yaml $(OUT)/tidemark ## Build all binaries into build/, static, for arm64 and amd64
 
 define build_for
 build: $(FUNCTIONS:%=$(OUT)/linux-$(1)/%/bootstrap) $(OUT)/linux-$(1)/tidemark
@@ -63,6 +65,11 @@ $(OUT)/apply/flow.yaml: FORCE
 	go run ./tests/template -check -flow $(FLOW)
 	@mkdir -p $(@D)
 	cp $(FLOW) $@
+	$(if $(CA),cp $(CA) $(@D)/ca.pem,rm -f $(@D)/ca.pem)
+
+$(OUT)/backup/trusted-keys.yaml: FORCE
+	@mkdir -p $(@D)
+	$(if $(KEYS),cp $(KEYS) $@,rm -f $@)
 	$(if $(CA),cp $(CA) $(@D)/ca.pem,rm -f $(@D)/ca.pem)
 
 $(OUT)/tidemark: FORCE

@@ -34,11 +34,14 @@ func backupLimits() []limit {
 		{"TIDEMARK_BACKUP_JOBS", []string{"", "1", "64"}, map[string]string{
 			"0": "below the range", "65": "above the range", "-1": "below the range", "all": "whole number", "1.5": "whole number",
 		}},
-		{"TIDEMARK_ALLOW_UNCAPTURED", []string{"", "publication shop", "function public.f(integer,text); large objects 2"},
+		{
+			"TIDEMARK_ALLOW_UNCAPTURED",
+			[]string{"", "publication shop", "function public.f(integer,text); large objects 2"},
 			map[string]string{
 				";": "before or behind a semicolon", "a;": "before or behind a semicolon", "a;;b": "before or behind a semicolon",
 				" ": "before or behind a semicolon", "a;a": "twice", "a; a": "twice", "a\nb": "control character",
-			}},
+			},
+		},
 	}
 }
 

@@ -27,15 +27,28 @@ func options(w *writertest.World, a *archive.Archive) expiry.Options {
 	return expiry.Options{Archive: a, Policy: policy.Policy{KeepLast: 2, MinVerified: 1}, Actor: "test", Now: w.Now}
 }
 
-// full is a world with five backups, three of which the policy lets go, and a chunk that only the oldest has.
+// full is a world with five backups, three of which the policy lets go.
 func full(t *testing.T) *writertest.World {
+	t.Helper()
+	return worlds(t, false)()
+}
+
+// worlds makes worlds with five backups, three of which the policy lets go, and a chunk that only the oldest has. swept says
+// that a sweep has named what goes and has had its grace.
+func worlds(t *testing.T, swept bool) func() *writertest.World {
 	t.Helper()
 	w := writertest.New(t)
 	for i := range 5 {
 		w.MustWrite(t, writertest.Backup{Chunks: []string{"shared", fmt.Sprintf("chunk %d", i)}})
 		w.Pass(time.Hour)
 	}
-	return w
+	if swept {
+		if _, err := confirm(t.Context(), w, w.Archive(t)); err != nil {
+			t.Fatal(fault.Line(err))
+		}
+		w.Pass(expiry.Grace)
+	}
+	return w.Fork
 }
 
 // clean expires without faults until nothing is left to do.
@@ -58,9 +71,10 @@ func TestSweepAtEveryCall(t *testing.T) {
 		t.Run(string(form), func(t *testing.T) {
 			t.Parallel()
 			for _, phase := range []int{1, 2} {
-				calls := callsOfASweep(t, phase)
+				world := worlds(t, phase == 2)
+				calls := callsOfASweep(t, world())
 				for n := 1; n <= calls; n++ {
-					synctest.Test(t, func(t *testing.T) { brokenSweep(t, phase, n, form) })
+					synctest.Test(t, func(t *testing.T) { brokenSweep(t, world(), n, form) })
 				}
 				if calls < 40 {
 					t.Errorf("phase %d made %d calls, want at least 40", phase, calls)
@@ -71,41 +85,27 @@ func TestSweepAtEveryCall(t *testing.T) {
 	}
 }
 
-func brokenSweep(t *testing.T, phase, n int, form writertest.Form) {
+func brokenSweep(t *testing.T, w *writertest.World, n int, form writertest.Form) {
 	t.Helper()
-	w := full(t)
-	if phase == 2 {
-		if _, err := confirm(t.Context(), w, w.Archive(t)); err != nil {
-			t.Fatal(fault.Line(err))
-		}
-		w.Pass(expiry.Grace)
-	}
 	primary, secondary := w.Break(n, form)
 	_, err := confirm(t.Context(), w, w.Archive(t, primary, secondary))
 	if reached := len(primary.Calls()) + len(secondary.Calls()); reached < n {
-		t.Fatalf("call %d of phase %d %s: it ended after %d: %v", n, phase, form, reached, err)
+		t.Fatalf("call %d %s: it ended after %d: %v", n, form, reached, err)
 	}
 	writertest.Sound(t, w)
 	clean(t, w)
 	if counts := writertest.Sound(t, w); len(counts) != 2 {
-		t.Fatalf("call %d of phase %d %s: %d manifests count, want the two that the policy keeps", n, phase, form, len(counts))
+		t.Fatalf("call %d %s: %d manifests count, want the two that the policy keeps", n, form, len(counts))
 	}
 	for _, bucket := range []archive.Bucket{w.Primary, w.Secondary} {
 		if objects := count(t, bucket, layout.Objects); objects != 5 { // two bodies, two chunks of their own, the shared one
-			t.Fatalf("call %d of phase %d %s: %d objects are left, want 5", n, phase, form, objects)
+			t.Fatalf("call %d %s: %d objects are left, want 5", n, form, objects)
 		}
 	}
 }
 
-func callsOfASweep(t *testing.T, phase int) int {
+func callsOfASweep(t *testing.T, w *writertest.World) int {
 	t.Helper()
-	w := full(t)
-	for range phase - 1 {
-		if _, err := confirm(t.Context(), w, w.Archive(t)); err != nil {
-			t.Fatal(fault.Line(err))
-		}
-		w.Pass(expiry.Grace)
-	}
 	primary, secondary := w.Break(0, "")
 	if _, err := confirm(t.Context(), w, w.Archive(t, primary, secondary)); err != nil {
 		t.Fatal(fault.Line(err))
@@ -137,9 +137,10 @@ func TestWriterThawsBesideSweeps(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			calls := callsOfABackup(t)
+			world := worlds(t, false)
+			calls := callsOfABackup(t, world())
 			for n := 1; n <= calls; n++ {
-				synctest.Test(t, func(t *testing.T) { thaw(t, n, test.after, test.frozen) })
+				synctest.Test(t, func(t *testing.T) { thaw(t, world(), n, test.after, test.frozen) })
 			}
 			t.Logf("%d calls, frozen for %s", calls, test.frozen)
 		})
@@ -149,9 +150,8 @@ func TestWriterThawsBesideSweeps(t *testing.T) {
 // old is a backup of the chunk that only the oldest manifest had, so that a sweep is after what it stores.
 func old() writertest.Backup { return writertest.Backup{Chunks: []string{"shared", "chunk 0"}} }
 
-func callsOfABackup(t *testing.T) int {
+func callsOfABackup(t *testing.T, w *writertest.World) int {
 	t.Helper()
-	w := full(t)
 	primary, secondary := w.Break(0, "")
 	if _, err := w.Write(t.Context(), w.Options(t, w.Archive(t, primary, secondary)), old()); err != nil {
 		t.Fatal(fault.Line(err))
@@ -159,9 +159,8 @@ func callsOfABackup(t *testing.T) int {
 	return len(primary.Calls()) + len(secondary.Calls())
 }
 
-func thaw(t *testing.T, n int, after bool, frozen time.Duration) {
+func thaw(t *testing.T, w *writertest.World, n int, after bool, frozen time.Duration) {
 	t.Helper()
-	w := full(t)
 	gate := faulty.NewGate()
 	primary, secondary := w.Hold(n, after, gate)
 	ended := make(chan error, 1)
@@ -232,9 +231,10 @@ func TestSweeperThawsBesideWriters(t *testing.T) {
 		for _, after := range []bool{false, true} {
 			t.Run(fmt.Sprintf("phase=%d/after=%t", phase, after), func(t *testing.T) {
 				t.Parallel()
-				calls := callsOfASweep(t, phase)
+				world := worlds(t, phase == 2)
+				calls := callsOfASweep(t, world())
 				for n := 1; n <= calls; n++ {
-					synctest.Test(t, func(t *testing.T) { thawSweeper(t, phase, n, after) })
+					synctest.Test(t, func(t *testing.T) { thawSweeper(t, world(), n, after) })
 				}
 				t.Logf("%d calls", calls)
 			})
@@ -242,15 +242,8 @@ func TestSweeperThawsBesideWriters(t *testing.T) {
 	}
 }
 
-func thawSweeper(t *testing.T, phase, n int, after bool) {
+func thawSweeper(t *testing.T, w *writertest.World, n int, after bool) {
 	t.Helper()
-	w := full(t)
-	if phase == 2 {
-		if _, err := confirm(t.Context(), w, w.Archive(t)); err != nil {
-			t.Fatal(fault.Line(err))
-		}
-		w.Pass(expiry.Grace)
-	}
 	gate := faulty.NewGate()
 	primary, secondary := w.Hold(n, after, gate)
 	ended := make(chan error, 1)

@@ -16,16 +16,22 @@ import (
 func TestBinaries(t *testing.T) {
 	t.Parallel()
 	const version = "v0.0.0-stamped"
-	out := t.TempDir()
+	out, keys := t.TempDir(), filepath.Join(t.TempDir(), "keys")
+	if err := os.WriteFile(keys, []byte("keys: []\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	//nolint:gosec // fixed words
-	output(t, exec.CommandContext(t.Context(), "make", "-C", "../..", "build", "OUT="+out, "VERSION="+version))
+	output(t, exec.CommandContext(t.Context(), "make", "-C", "../..", "build", "OUT="+out, "VERSION="+version, "KEYS="+keys))
 	machines := map[string]elf.Machine{"arm64": elf.EM_AARCH64, "amd64": elf.EM_X86_64}
 	for path, b := range map[string]struct{ arch, tags string }{
-		"apply/bootstrap":             {"arm64", "lambda.norpc"},
-		"linux-arm64/apply/bootstrap": {"arm64", "lambda.norpc"},
-		"linux-amd64/apply/bootstrap": {"amd64", "lambda.norpc"},
-		"linux-arm64/tidemark":        {"arm64", ""},
-		"linux-amd64/tidemark":        {"amd64", ""},
+		"apply/bootstrap":              {"arm64", "lambda.norpc"},
+		"linux-arm64/apply/bootstrap":  {"arm64", "lambda.norpc"},
+		"linux-amd64/apply/bootstrap":  {"amd64", "lambda.norpc"},
+		"backup/bootstrap":             {"arm64", "lambda.norpc"},
+		"linux-arm64/backup/bootstrap": {"arm64", "lambda.norpc"},
+		"linux-amd64/backup/bootstrap": {"amd64", "lambda.norpc"},
+		"linux-arm64/tidemark":         {"arm64", ""},
+		"linux-amd64/tidemark":         {"amd64", ""},
 	} {
 		t.Run(path, func(t *testing.T) {
 			t.Parallel()
@@ -51,19 +57,26 @@ func TestBinaries(t *testing.T) {
 			}
 		})
 	}
-	t.Run("PackageHoldsTheFlow", func(t *testing.T) {
+	t.Run("PackagesHoldTheirFiles", func(t *testing.T) {
 		t.Parallel()
-		if got, want := read(t, filepath.Join(out, "apply", "flow.yaml")), read(t, sampleFlow); got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
-		entries, err := os.ReadDir(filepath.Join(out, "apply"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(entries) != 2 {
-			t.Errorf("got %v in the package, want bootstrap and flow.yaml", entries)
-		}
+		holds(t, filepath.Join(out, "apply"), "flow.yaml", read(t, sampleFlow))
+		holds(t, filepath.Join(out, "backup"), "trusted-keys.yaml", read(t, keys))
 	})
+}
+
+// holds checks that a package is the binary and one file with that content.
+func holds(t *testing.T, dir, file, want string) {
+	t.Helper()
+	if got := read(t, filepath.Join(dir, file)); got != want {
+		t.Errorf("%s: got %q, want %q", file, got, want)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(entries) != 2 {
+		t.Errorf("got %v in the package, want bootstrap and %s", entries, file)
+	}
 }
 
 // isStatic checks that the binary is one for the machine and asks for no loader and no library.

@@ -9,64 +9,104 @@ import (
 	"strings"
 )
 
-// grant is one action on one resource.
-type grant struct{ action, resource string }
+// grant is one action on one resource, on a condition.
+type grant struct{ action, resource, condition string }
 
-// granted is every right of the role. A resource with a star in it comes with the reason why no narrower one does.
-func granted(s stack) map[grant]string {
+// String is the grant in words.
+func (g grant) String() string {
+	if g.condition == "" {
+		return g.action + " on " + g.resource
+	}
+	return g.action + " on " + g.resource + " if " + g.condition
+}
+
+// rights are what a role must have. A resource with a star in it comes with the reason why no narrower one does.
+type rights map[grant]string
+
+func (r rights) add(resource, reason string, actions ...string) {
+	r.addIf(resource, "", reason, actions...)
+}
+
+func (r rights) addIf(resource, condition, reason string, actions ...string) {
+	for _, action := range actions {
+		r[grant{action, resource, condition}] = reason
+	}
+}
+
+// network is for the service, which puts the function into its subnets.
+func (r rights) network() {
 	const (
 		describing = "describing actions of EC2 know no resources"
 		interfaces = "the interfaces get their names when the service makes them; it wants to delete any that it has made"
 	)
-	want := map[grant]string{}
-	add := func(resource, reason string, actions ...string) {
-		for _, action := range actions {
-			want[grant{action, resource}] = reason
-		}
-	}
-	add("(ApplyLogs.Arn)", "", "logs:CreateLogStream", "logs:PutLogEvents")
-	add(clusterARN, "", "kafka:DescribeCluster", "kafka:DescribeClusterV2", "kafka:GetBootstrapBrokers",
-		"kafka-cluster:Connect", "kafka-cluster:DescribeClusterDynamicConfiguration")
-	add("*", describing, "ec2:DescribeNetworkInterfaces", "ec2:DescribeSecurityGroups",
+	r.add("*", describing, "ec2:DescribeNetworkInterfaces", "ec2:DescribeSecurityGroups",
 		"ec2:DescribeSubnets", "ec2:DescribeVpcs")
-	add("arn:aws:ec2:eu-central-1:111122223333:*/*", interfaces, "ec2:AssignPrivateIpAddresses",
+	r.add("arn:aws:ec2:eu-central-1:111122223333:*/*", interfaces, "ec2:AssignPrivateIpAddresses",
 		"ec2:CreateNetworkInterface", "ec2:DeleteNetworkInterface", "ec2:UnassignPrivateIpAddresses")
+}
+
+// ofApply are the rights of the apply function.
+func ofApply(s stack) rights {
+	want := rights{}
+	want.add("(ApplyLogs.Arn)", "", "logs:CreateLogStream", "logs:PutLogEvents")
+	want.add(clusterARN, "", "kafka:DescribeCluster", "kafka:DescribeClusterV2", "kafka:GetBootstrapBrokers",
+		"kafka-cluster:Connect", "kafka-cluster:DescribeClusterDynamicConfiguration")
+	want.network()
 	below := func(kind string) string { return strings.Replace(clusterARN, ":cluster/", ":"+kind+"/", 1) + "/" }
 	for _, topic := range s.flow.Topics {
-		add(below("topic")+topic, "", "kafka-cluster:DescribeTopic", "kafka-cluster:ReadData")
-		add(below("group")+"stack-"+s.flow.Name+"-"+topic, "", "kafka-cluster:DescribeGroup", "kafka-cluster:AlterGroup")
+		want.add(below("topic")+topic, "", "kafka-cluster:DescribeTopic", "kafka-cluster:ReadData")
+		want.add(below("group")+"stack-"+s.flow.Name+"-"+topic, "", "kafka-cluster:DescribeGroup", "kafka-cluster:AlterGroup")
 	}
 	return want
 }
 
-// grantsNothingElse: the role has these rights, every one of them and no other. The function needs none on the secret:
-// the password is read by whoever deploys.
+// grantsNothingElse: each role has its rights, every one of them and no other. The functions need none on the secret: the
+// password is read by whoever deploys.
 func grantsNothingElse(s stack) []string {
-	role := s.resources["ApplyRole"].Properties
-	want := granted(s)
+	roles := map[string]rights{"ApplyRole": ofApply(s), "BackupRole": ofBackup(s), "BackupScheduleRole": ofSchedule()}
+	var findings []string
+	for name, want := range roles {
+		findings = append(findings, s.compare(name, want)...)
+	}
+	if s.bare != nil {
+		findings = append(findings, s.bare.compare("BackupRole", ofBackup(*s.bare))...)
+	}
+	for _, function := range []string{"apply", "backup"} {
+		role := s.resources[strings.ToUpper(function[:1])+function[1:]+"Role"].Properties
+		if !slices.ContainsFunc(s.statements(role), isDeniedTo(function)) {
+			findings = append(findings, "the "+function+" function's own code may change network interfaces")
+		}
+	}
+	return append(findings, differs("roles", slices.Sorted(maps.Keys(s.of("IAM::Role"))), slices.Sorted(maps.Keys(roles)))...)
+}
+
+// compare says where a role's rights are not what is wanted.
+func (s stack) compare(role string, want rights) []string {
 	var findings []string
 	for g, reason := range want {
 		if strings.Contains(g.resource, "*") && reason == "" {
-			findings = append(findings, fmt.Sprintf("%s on %s: nobody says why", g.action, g.resource))
+			findings = append(findings, fmt.Sprintf("%s: %s: nobody says why", role, g))
 		}
 	}
-	for _, g := range s.grants(role) {
+	for _, g := range s.grants(s.resources[role].Properties) {
 		if _, ok := want[g]; !ok {
-			findings = append(findings, fmt.Sprintf("%s on %s is granted and not needed", g.action, g.resource))
+			findings = append(findings, fmt.Sprintf("%s: %s is granted and not needed", role, g))
 		}
 		delete(want, g)
 	}
 	for g := range want {
-		findings = append(findings, fmt.Sprintf("%s on %s is needed and not granted", g.action, g.resource))
+		findings = append(findings, fmt.Sprintf("%s: %s is needed and not granted", role, g))
 	}
-	if !slices.ContainsFunc(s.statements(role), isDeniedToTheFunction) {
-		findings = append(findings, "the function's own code may change network interfaces")
-	}
-	return append(findings, differs("roles", slices.Sorted(maps.Keys(s.of("IAM::Role"))), []string{"ApplyRole"})...)
+	return findings
 }
 
-func isDeniedToTheFunction(statement any) bool {
-	const function = "arn:aws:lambda:eu-central-1:111122223333:function:stack-apply"
+// isDeniedTo finds the statement that takes from a function's code what the service needs.
+func isDeniedTo(name string) func(any) bool {
+	function := "arn:aws:lambda:eu-central-1:111122223333:function:stack-" + name
+	return func(statement any) bool { return isDenied(statement, function) }
+}
+
+func isDenied(statement any, function string) bool {
 	return at(statement, "Effect") == "Deny" && at(statement, "Action") == "ec2:*" && at(statement, "Resource") == "*" &&
 		at(statement, "Condition", "ArnEquals", "lambda:SourceFunctionArn") == function
 }
@@ -100,11 +140,15 @@ func (s stack) grants(role map[string]any) []grant {
 			continue
 		}
 		if members["NotAction"] != nil || members["NotResource"] != nil {
-			grants = append(grants, grant{"*", "*"})
+			grants = append(grants, grant{"*", "*", ""})
+		}
+		condition := ""
+		if members["Condition"] != nil {
+			condition = fmt.Sprint(members["Condition"]) // members of maps are printed in order
 		}
 		for _, action := range several(members["Action"]) {
 			for _, resource := range several(members["Resource"]) {
-				grants = append(grants, grant{fmt.Sprint(action), fmt.Sprint(resource)})
+				grants = append(grants, grant{fmt.Sprint(action), fmt.Sprint(resource), condition})
 			}
 		}
 	}

@@ -10,7 +10,9 @@ type mutant struct {
 	want     string // part of what the rule says
 }
 
-func mutants() []mutant {
+func mutants() []mutant { return append(mutantsOfApply(), mutantsOfBackup()...) }
+
+func mutantsOfApply() []mutant {
 	const position = "StartingPosition: TRIM_HORIZON"
 	beside := func(property string) string { return position + "\n            " + property }
 	return []mutant{
@@ -104,7 +106,7 @@ func mutants() []mutant {
 		},
 		{
 			"InterfacesForTheCode", "Action: ec2:*", "Action: ec2:DescribeVpcs",
-			"GrantsNothingElse", "the function's own code",
+			"GrantsNothingElse", "the apply function's own code",
 		},
 		{"MisspeltVariable", "TIDEMARK_LOG_LEVEL: ", "TIDEMARK_LOGLEVEL: ", "TellsTheFunction", "TIDEMARK_LOGLEVEL"},
 		{"NoTarget", "TIDEMARK_TARGET_ID: !Ref TargetId", "", "TellsTheFunction", "TIDEMARK_TARGET_ID"},

@@ -35,6 +35,13 @@ func NewMemory(now func() time.Time) *Memory {
 	return &Memory{now: now, objects: map[string]object{}}
 }
 
+// Clone is a bucket with the same content, locks and times, under another clock.
+func (m *Memory) Clone(now func() time.Time) *Memory {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return &Memory{now: now, objects: maps.Clone(m.objects)} // content is never changed in place
+}
+
 // begin says whether a call with that key may begin.
 func begin(ctx context.Context, method, key string) error {
 	if err := archive.CheckKey(key); err != nil {

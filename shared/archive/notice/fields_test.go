@@ -18,8 +18,17 @@ func TestDocumentsAreDescribed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, document := range []any{
-		notice.Owner{}, notice.Life{}, notice.Recovered{}, notice.SharedCut{}, notice.Decision{}, notice.Run{}, notice.End{},
-		notice.Sweep{}, notice.SweepEnd{}, notice.Revocation{}, notice.Keep{},
+		notice.Owner{},
+		notice.Life{},
+		notice.Recovered{},
+		notice.SharedCut{},
+		notice.Decision{},
+		notice.Run{},
+		notice.End{},
+		notice.Sweep{},
+		notice.SweepEnd{},
+		notice.Revocation{},
+		notice.Keep{},
 	} {
 		kind := reflect.TypeOf(document)
 		_, section, found := strings.Cut(string(page), "\n### "+kind.Name()+"\n")

@@ -40,19 +40,35 @@ type World struct {
 	mu     sync.Mutex
 	now    time.Time
 	runs   int
-	packer *packing.Packer
+	packer *packer
+}
+
+// packer is a packer for one at a time.
+type packer struct {
+	mu sync.Mutex
+	*packing.Packer
 }
 
 // New makes an empty world with one trusted key.
 func New(t *testing.T) *World {
 	t.Helper()
 	w := &World{now: time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC), Key: NewKey(t, 1)}
-	var err error
-	if w.packer, err = packing.NewPacker(packing.Options{}); err != nil {
+	made, err := packing.NewPacker(packing.Options{})
+	if err != nil {
 		t.Fatal(err)
 	}
+	w.packer = &packer{Packer: made}
 	w.Primary, w.Secondary = archivetest.NewMemory(w.Now), archivetest.NewMemory(w.Now)
 	return w
+}
+
+// Fork is a world of its own that begins where this one is.
+func (w *World) Fork() *World {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	fork := &World{Key: w.Key, now: w.now, runs: w.runs, packer: w.packer}
+	fork.Primary, fork.Secondary = w.Primary.Clone(fork.Now), w.Secondary.Clone(fork.Now)
+	return fork
 }
 
 // Now is the world's time.
@@ -96,8 +112,8 @@ func (w *World) Options(t *testing.T, a *archive.Archive) writer.Options {
 
 // pack packs with the one packer of the world, whose memory is as large as that of a real one.
 func (w *World) pack(plain []byte) (packing.Packed, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	w.packer.mu.Lock()
+	defer w.packer.mu.Unlock()
 	packed, err := w.packer.Pack(plain)
 	packed.Stored = slices.Clone(packed.Stored)
 	return packed, err
