@@ -83,11 +83,11 @@ func FetchFrom(ctx context.Context, place Place, object manifest.Object) ([]byte
 	return stored, nil
 }
 
-// worst joins why several places could not give something, under the class that tells most: damage, then a place that did
-// not answer and may have it, then absence, which counts only when every place said so.
+// worst joins why several places could not give something, under the class that tells most: a place that did not answer and
+// may have it whole, then damage, then absence, which counts only when every place said so.
 func worst(reasons []error) error {
 	joined := errors.Join(reasons...)
-	for _, class := range []fault.Class{fault.Corrupt, fault.Retryable, fault.Misconfigured} {
+	for _, class := range []fault.Class{fault.Retryable, fault.Corrupt, fault.Misconfigured} {
 		for _, reason := range reasons {
 			if fault.Is(reason, class) && !errors.Is(reason, ErrNotFound) {
 				return fault.Wrap(class, joined)

@@ -26,6 +26,7 @@ const (
 // within the tries; what the store says about rights and configuration at once.
 func Put(ctx context.Context, bucket Bucket, key string, content []byte) error {
 	var last error
+	doubt := false // whether an earlier try may have landed
 	for try := range putTries {
 		if err := pause(ctx, try); err != nil {
 			return fault.New(fault.UnknownOutcome, "write %s: %w", key, errors.Join(err, last))
@@ -35,25 +36,50 @@ func Put(ctx context.Context, bucket Bucket, key string, content []byte) error {
 			return nil
 		}
 		if final(err) {
-			return fmt.Errorf("write %s: %w", key, err)
+			return refused(doubt, "write "+key, err)
 		}
 		last = err
 		if errors.Is(err, ErrConflict) {
 			continue // another writer was in the way, and nothing of ours landed
 		}
+		doubt = doubt || !errors.Is(err, ErrExists)
 		switch held, err := holds(ctx, bucket, key, content); {
 		case err == nil && held:
 			return nil
 		case err == nil:
 			return fault.New(fault.Fenced, "write %s: it holds other content: %w", key, ErrExists)
 		case final(err):
-			return fmt.Errorf("read %s back: %w", key, err)
+			return refused(doubt, "read "+key+" back", err)
 		case !errors.Is(err, ErrNotFound):
 			last = err
 		}
 	}
 	return fault.New(fault.UnknownOutcome, "write %s: the store did not say in %d tries whether it has it: %w", key, putTries, last).
 		WithHint("nothing was deleted; the next run finds out")
+}
+
+// refused is what a store says about rights and configuration. After a try that may have landed it does not say that nothing
+// did.
+func refused(doubt bool, what string, err error) error {
+	if doubt {
+		return fault.New(fault.UnknownOutcome, "%s: %w", what, err).WithHint("nothing was deleted; the next run finds out")
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
+
+// PutUnlessTaken is Put of a key that others may take for theirs. It looks before it writes: a store that overwrites must not
+// make a mistaken prefix the end of what stands there. Errors: as Put's.
+func PutUnlessTaken(ctx context.Context, bucket Bucket, key string, content []byte) error {
+	found, err := bucket.Read(ctx, key, Span{Limit: int64(len(content)) + 1})
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return Put(ctx, bucket, key, content)
+	case errors.Is(err, ErrTooLarge), err == nil && !bytes.Equal(found, content):
+		return fault.New(fault.Fenced, "write %s: it holds other content: %w", key, ErrExists)
+	case err != nil:
+		return fmt.Errorf("look at %s: %w", key, err)
+	}
+	return nil
 }
 
 // final says whether trying again cannot help.

@@ -72,21 +72,21 @@ func (r *reading) plan(ctx context.Context) (parts []part, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, reader.Close(ctx)) }()
+	defer func() { err = errors.Join(err, reader.Close(context.WithoutCancel(ctx))) }()
 	for i := range r.tables {
-		ranges, err := planTable(ctx, reader, &r.tables[i], r.before[r.tables[i].Name])
+		ranges, err := planTable(ctx, reader, &r.tables[i], r.before[r.tables[i].Name], int64(r.options.wanted))
 		if err != nil {
 			return nil, fmt.Errorf("plan %s: %w", r.tables[i].Name, err)
 		}
 		for at, rng := range ranges {
-			parts = append(parts, part{table: i, at: at, Range: rng, bytes: r.tables[i].Bytes / int64(len(ranges))})
+			parts = append(parts, part{table: i, at: at, stretch: rng, bytes: r.tables[i].Bytes / int64(len(ranges))})
 		}
 	}
 	slices.SortStableFunc(parts, func(a, b part) int { return int(min(max(b.bytes-a.bytes, -1), 1)) })
 	return parts, nil
 }
 
-// work reads parts until there are none, or no time for one more.
+// work reads parts until there are none, or no time for one more chunk.
 func (r *reading) work(ctx context.Context, queue <-chan part) (err error) {
 	reader, err := r.snapshot.Reader(ctx)
 	if err != nil {
@@ -98,29 +98,41 @@ func (r *reading) work(ctx context.Context, queue <-chan part) (err error) {
 		return err
 	}
 	for p := range queue {
-		if !r.options.Deadline.IsZero() && r.options.Now().Add(r.options.Reserve).After(r.options.Deadline) {
-			return fault.New(fault.Retryable, "read %s: %w", r.tables[p.table].Name, ErrOutOfTime)
+		err := r.inTime()
+		if err == nil {
+			err = r.readPart(ctx, reader, packer, p)
 		}
-		if err := r.readPart(ctx, reader, packer, p); err != nil {
+		if err != nil {
 			return fmt.Errorf("read %s: %w", r.tables[p.table].Name, err)
 		}
 	}
 	return nil
 }
 
+// inTime says whether there is time for one more chunk.
+func (r *reading) inTime() error {
+	if r.options.Deadline.IsZero() || !r.options.Now().Add(r.options.Reserve).After(r.options.Deadline) {
+		return nil
+	}
+	return fault.Wrap(fault.Retryable, ErrOutOfTime)
+}
+
 // readPart reads one part, stores its chunks, and asks for the keys at which it was cut.
 func (r *reading) readPart(ctx context.Context, reader Reader, packer *packing.Packer, p part) error {
 	table := r.tables[p.table]
-	storing, inner := errgroup.WithContext(ctx)
-	storing.SetLimit(1) // one object on its way while the next is read
+	storing, inner := newStoring(ctx)
 	var chunks []*body.Chunk
-	cutter := chunk.New(packer, chunk.Wanted, func(packed packing.Packed, rows int64) error {
+	last := false
+	cutter := chunk.New(packer, int(p.cut), func(packed packing.Packed, rows int64) error {
 		made := &body.Chunk{Rows: rows}
 		chunks = append(chunks, made)
-		return r.keep(inner, storing, packed, made)
+		if err := r.keep(inner, storing, packed, made); err != nil || last {
+			return err
+		}
+		return r.inTime() // a table may have grown a hundredfold since its bounds were made
 	})
 	rows, err := reader.Copy(inner, table, p.Range, cutter)
-	if err == nil {
+	if last = true; err == nil {
 		err = cutter.Close()
 	}
 	if stored := storing.Wait(); stored != nil {
@@ -133,12 +145,27 @@ func (r *reading) readPart(ctx context.Context, reader Reader, packer *packing.P
 	if err != nil {
 		return err
 	}
+	if held := rowsOf(kept); held != rows {
+		return fault.New(fault.Bug, "%d rows were sent, the chunks have %d", rows, held)
+	}
 	r.done(p, rows, kept)
 	return nil
 }
 
+// storing is one object on its way while the next is read.
+type storing struct {
+	*errgroup.Group
+	way chan struct{}
+}
+
+// newStoring gives also the context that ends when storing fails.
+func newStoring(ctx context.Context) (*storing, context.Context) {
+	group, inner := errgroup.WithContext(ctx)
+	return &storing{group, make(chan struct{}, 1)}, inner
+}
+
 // keep uses the object that an earlier manifest has for the same bytes, or stores these.
-func (r *reading) keep(ctx context.Context, storing *errgroup.Group, packed packing.Packed, made *body.Chunk) error {
+func (r *reading) keep(ctx context.Context, storing *storing, packed packing.Packed, made *body.Chunk) error {
 	if object, known := r.known[packed.Object.Plain]; known && object.Encrypted == packed.Object.Encrypted {
 		reused, err := r.run.Reuse(ctx, object)
 		if err != nil {
@@ -150,35 +177,51 @@ func (r *reading) keep(ctx context.Context, storing *errgroup.Group, packed pack
 			return nil
 		}
 	}
+	select {
+	case storing.way <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	packed.Stored = slices.Clone(packed.Stored) // the packer goes on with the next
-	storing.Go(func() (err error) {
-		made.Object, err = r.run.Store(ctx, packed)
-		r.count(func(p *Progress) { p.Stored, p.StoredBytes = p.Stored+1, p.StoredBytes+packed.Object.Size })
-		return err
+	storing.Go(func() error {
+		defer func() { <-storing.way }()
+		object, err := r.run.Store(ctx, packed)
+		if err != nil {
+			return err
+		}
+		made.Object = object
+		r.count(func(p *Progress) { p.Stored, p.StoredBytes = p.Stored+1, p.StoredBytes+object.Size })
+		return nil
 	})
 	return ctx.Err()
 }
 
-// bounds gives the chunks of a part with the keys between them.
-func bounds(ctx context.Context, reader Reader, t Table, whole Range, chunks []*body.Chunk) ([]body.Chunk, error) {
+// bounds gives the chunks of a part with the keys between them. Each is looked for from the one before, so that the server
+// passes over every row once.
+func bounds(ctx context.Context, reader Reader, t Table, left Range, chunks []*body.Chunk) ([]body.Chunk, error) {
 	kept := make([]body.Chunk, len(chunks))
-	var rows int64
 	for i, c := range chunks {
 		kept[i] = *c
 		if len(t.Key) == 0 {
 			continue
 		}
-		kept[i].From, kept[i].Until = whole.From, whole.Until
 		if i > 0 {
-			key, err := reader.KeyAt(ctx, t, whole, rows)
+			key, err := reader.KeyAt(ctx, t, left, kept[i-1].Rows)
 			if err != nil {
 				return nil, fmt.Errorf("find where it was cut: %w", err)
 			}
-			kept[i-1].Until, kept[i].From = key, key
+			kept[i-1].Until, left.From = key, key
 		}
-		rows += c.Rows
+		kept[i].From, kept[i].Until = left.From, left.Until
 	}
 	return kept, nil
+}
+
+func rowsOf(chunks []body.Chunk) (rows int64) {
+	for _, c := range chunks {
+		rows += c.Rows
+	}
+	return rows
 }
 
 func (r *reading) done(p part, rows int64, chunks []body.Chunk) {
@@ -210,9 +253,7 @@ func (r *reading) assemble() []body.Table {
 			if !read {
 				break
 			}
-			for _, c := range chunks {
-				tables[i].Chunks, tables[i].Rows = append(tables[i].Chunks, c), tables[i].Rows+c.Rows
-			}
+			tables[i].Chunks, tables[i].Rows = append(tables[i].Chunks, chunks...), tables[i].Rows+rowsOf(chunks)
 		}
 	}
 	return tables
@@ -226,7 +267,7 @@ func (r *reading) counted(ctx context.Context, tables []body.Table) error {
 	}
 	close(queue)
 	group, inner := errgroup.WithContext(ctx)
-	for range r.options.Jobs {
+	for range min(r.options.Jobs, len(tables)) {
 		group.Go(func() error { return r.recount(inner, tables, queue) })
 	}
 	return group.Wait()
@@ -251,5 +292,5 @@ func (r *reading) recount(ctx context.Context, tables []body.Table, queue <-chan
 	return nil
 }
 
-// reserve is how long before the deadline no part is begun any more.
+// reserve is how long before the deadline no chunk is begun any more.
 const reserve = 90 * time.Second

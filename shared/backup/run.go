@@ -12,6 +12,7 @@ import (
 	"tidemark/shared/archive/notice"
 	"tidemark/shared/archive/packing"
 	"tidemark/shared/archive/writer"
+	"tidemark/shared/backup/chunk"
 	"tidemark/shared/fault"
 	"tidemark/shared/manifest"
 	"tidemark/shared/manifest/body"
@@ -31,15 +32,20 @@ type Options struct {
 	// AllowUncaptured names what may be left out although a restore will not bring it back.
 	AllowUncaptured []string
 	Deadline        time.Time     // of this process; zero: none
-	Reserve         time.Duration // before the deadline no part is begun; 0: 90 s
+	Reserve         time.Duration // before the deadline no chunk is begun; 0: 90 s
 	Now             func() time.Time
 	OnProgress      func(Progress) // called from several goroutines, one at a time
+
+	wanted int // the size of a chunk; tests make small ones
 }
 
 func (o Options) withDefaults() Options {
 	o.Jobs = max(o.Jobs, 1)
 	if o.Reserve == 0 {
 		o.Reserve = reserve
+	}
+	if o.wanted == 0 {
+		o.wanted = chunk.Wanted
 	}
 	return o
 }
@@ -66,22 +72,47 @@ func Run(ctx context.Context, o Options) (result Result, err error) {
 	if err != nil {
 		return result, err
 	}
-	defer func() { err = errors.Join(err, claim.Close(context.WithoutCancel(ctx))) }()
+	defer func() {
+		err = result.close("the claim on the target", claim.Close(context.WithoutCancel(ctx)), err)
+	}()
 	claimed := claim.Run()
 	run, err := writer.Begin(ctx, o.Writer, notice.Run{
 		Lineage: claimed.Lineage, RunID: claimed.RunID, Seq: claimed.Seq, Life: claimed.Incarnation, Scheduled: o.Scheduled,
 		Attempt: claimed.Attempt, Actor: o.Actor, Tool: o.Tool,
 	})
-	if err != nil {
+	if err = unsigned(err); err != nil {
 		return result, errors.Join(err, o.giveUp(ctx, claim, nil, err))
 	}
-	if result, err = o.write(ctx, run, claimed); err != nil {
+	if err = o.write(ctx, run, claimed, &result); err != nil {
 		return result, errors.Join(err, o.giveUp(ctx, claim, run, err))
 	}
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	defer stop()
 	if err := claim.Finish(ctx, writer.Done, result.Digest); err != nil {
 		result.Warnings = append(result.Warnings, fmt.Sprintf("the backup is there, and the target's record does not say so: %v", err))
 	}
 	return result, nil
+}
+
+// patience is how long a run that is over waits for those who must hear of it.
+const patience = 10 * time.Second
+
+// close takes what closing something gave. After a success it is no more than a warning: nothing was lost.
+func (r *Result) close(what string, closed, err error) error {
+	if err == nil && closed != nil {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("close %s: %v", what, closed))
+		return nil
+	}
+	return errors.Join(err, closed)
+}
+
+// unsigned gives what went wrong before the statement the class that it then has: whatever may have landed, nobody refers to
+// it, so that the run's outcome is known.
+func unsigned(err error) error {
+	if fault.Is(err, fault.UnknownOutcome) {
+		return fault.Wrap(fault.Retryable, err)
+	}
+	return err
 }
 
 // newest is what the archive lists of a life.
@@ -103,7 +134,7 @@ func (o Options) giveUp(ctx context.Context, claim Claim, run *writer.Run, becau
 	if errors.Is(because, ErrOutOfTime) {
 		outcome = writer.Continuation
 	}
-	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer stop()
 	var ended error
 	if run != nil {
@@ -112,32 +143,45 @@ func (o Options) giveUp(ctx context.Context, claim Claim, run *writer.Run, becau
 	return errors.Join(ended, claim.Finish(ctx, outcome, ""))
 }
 
-// write reads a snapshot into the archive and commits it.
-func (o Options) write(ctx context.Context, run *writer.Run, claimed Claimed) (result Result, err error) {
+// write reads a snapshot into the archive and commits it. The snapshot is closed before: the server keeps dead rows for it.
+func (o Options) write(ctx context.Context, run *writer.Run, claimed Claimed, result *Result) error {
 	snapshot, err := o.Source.Snapshot(ctx)
 	if err != nil {
-		return result, err
+		return unsigned(err)
 	}
-	defer func() { err = errors.Join(err, snapshot.Close(context.WithoutCancel(ctx))) }()
+	read, err := o.read(ctx, run, claimed, result, snapshot)
+	if err = result.close("the snapshot", snapshot.Close(context.WithoutCancel(ctx)), err); err != nil {
+		return unsigned(err)
+	}
+	committed, err := run.Commit(ctx, read)
+	if err != nil {
+		return err
+	}
+	committed.Warnings = slices.Concat(read.Warnings, result.Warnings, committed.Warnings)
+	result.Committed = committed
+	return nil
+}
+
+// read reads a snapshot into the archive.
+func (o Options) read(ctx context.Context, run *writer.Run, claimed Claimed, result *Result, snapshot Snapshot) (body.Body, error) {
 	content := snapshot.Content()
 	if err := o.check(content, claimed); err != nil {
-		return result, err
+		return body.Body{}, err
 	}
-	before, warnings := o.before(ctx)
+	before, warnings, err := o.before(ctx)
+	if err != nil {
+		return body.Body{}, err
+	}
 	reading := newReading(o, run, snapshot, before)
 	tables, err := reading.read(ctx)
-	if err != nil {
-		return result, err
-	}
-	if err := reading.counted(ctx, tables); err != nil {
-		return result, err
-	}
 	result.Progress, result.Rows, result.Tables = reading.progress, reading.progress.Rows, len(tables)
-	result.Committed, err = run.Commit(ctx, body.Body{
+	if err == nil {
+		err = reading.counted(ctx, tables)
+	}
+	return body.Body{
 		Snapshot: content.Database, Cut: content.Cut, Gaps: content.Gaps, Definitions: content.Definitions, Tables: tables,
 		Sequences: content.Sequences, Uncaptured: content.Uncaptured, Warnings: append(warnings, collapsed(tables, before)...),
-	})
-	return result, err
+	}, err
 }
 
 func newReading(o Options, run *writer.Run, snapshot Snapshot, before body.Body) *reading {
@@ -177,19 +221,23 @@ func (o Options) check(c Content, claimed Claimed) error {
 	return nil
 }
 
-// before is the newest body that can be used, for its chunks and their bounds. Without one everything is stored anew.
-func (o Options) before(ctx context.Context) (body.Body, []string) {
+// before is the newest body that can be used, for its chunks and their bounds. Without one everything is stored anew: not
+// because a store stutters.
+func (o Options) before(ctx context.Context) (body.Body, []string, error) {
 	h, err := history.Read(ctx, o.Writer.Archive)
 	if err == nil {
 		var choice history.Choice
 		if choice, err = h.Choose(ctx, history.Request{}); err == nil {
-			return choice.Body, []string{}
+			return choice.Body, []string{}, nil
 		}
 	}
-	if errors.Is(err, history.ErrNoBackup) {
-		return body.Body{}, []string{}
+	switch {
+	case errors.Is(err, history.ErrNoBackup):
+		return body.Body{}, []string{}, nil
+	case fault.Is(err, fault.Retryable), ctx.Err() != nil:
+		return body.Body{}, nil, fmt.Errorf("read the manifest before: %w", err)
 	}
-	return body.Body{}, []string{fmt.Sprintf("no earlier manifest could be used, so everything was stored anew: %v", err)}
+	return body.Body{}, []string{fmt.Sprintf("no earlier manifest could be used, so everything was stored anew: %v", err)}, nil
 }
 
 // collapsed warns of tables that had rows and have none.

@@ -140,6 +140,7 @@ func (s *survey) expire(ctx context.Context, decisions []Decision) (locked []lay
 type unreadable struct {
 	id     layout.ID
 	reason error
+	opened bool // its statement verifies
 }
 
 // hint says what an operator can do about it.
@@ -190,10 +191,11 @@ func (s *survey) read(ctx context.Context) (err error) {
 			return err
 		}
 	}
+	s.forgetImpostors()
 	defer func() { maps.Copy(s.inUse, s.lives) }()
 	for _, life := range s.history.Lives {
 		if life.Problem != nil {
-			s.unreadable = append(s.unreadable, unreadable{layout.ID{Lineage: life.Lineage}, life.Problem})
+			s.unreadable = append(s.unreadable, unreadable{layout.ID{Lineage: life.Lineage}, life.Problem, false})
 		} else if life.Recovered != nil {
 			s.lives[life.Recovered.Shared.Digest] = true
 		}
@@ -216,19 +218,33 @@ func (s *survey) readManifest(ctx context.Context, e history.Entry) error {
 		// Of a withdrawn one an operator has said that nothing depends on it. A late one whose body was swept before it came
 		// tells nothing, and there is nothing that could be recovered from it.
 		if swept := e.Late() && errors.Is(err, archive.ErrNotFound); !e.Revoked && !swept {
-			s.unreadable = append(s.unreadable, unreadable{e.ID, err})
+			s.unreadable = append(s.unreadable, unreadable{e.ID, err, m.Envelope != nil})
 		}
 	}
 	for _, object := range objects {
 		s.inUse[object.Digest] = true
 	}
 	if s.problems[e.ID] == nil {
-		s.problems[e.ID] = s.history.Whole(ctx, m, objects, s.stock)
+		err := s.history.Whole(ctx, m, objects, s.stock)
+		if fault.Is(err, fault.Retryable) {
+			return err
+		}
+		s.problems[e.ID] = err
 	}
 	if s.options.Replay != nil {
 		s.replay[e.ID] = s.options.Replay(ctx, m)
 	}
 	return nil
+}
+
+// forgetImpostors takes garbage under the name of a run whose own manifest verifies for what it is. A run makes one manifest,
+// and to withdraw the run, which would be the way on, would withdraw the good one.
+func (s *survey) forgetImpostors() {
+	verified := map[manifest.RunID]bool{}
+	for id := range s.digests {
+		verified[id.Run] = true
+	}
+	s.unreadable = slices.DeleteFunc(s.unreadable, func(u unreadable) bool { return !u.opened && verified[u.id.Run] })
 }
 
 // objects are everything that a manifest refers to.

@@ -28,6 +28,9 @@ type SweepReport struct {
 	Locked  []manifest.Digest // retention forbids it: a later sweep names them again
 }
 
+// maxNamed is the most that one sweep names, so that its record can be read; the next call names the rest.
+const maxNamed = 200_000
+
 // sweep names what nobody refers to, and ends the sweeps of this place whose grace is over.
 func (s *survey) sweep(ctx context.Context, place archive.Place, decisions []Decision, confirmed bool) (report SweepReport, err error) {
 	report.Place = place.Name
@@ -40,6 +43,7 @@ func (s *survey) sweep(ctx context.Context, place archive.Place, decisions []Dec
 		return report, err
 	}
 	report.Named, report.Bytes, report.Waiting = s.unreferred(place, decisions, named), 0, len(open)
+	report.Named = report.Named[:min(len(report.Named), maxNamed)]
 	for _, digest := range report.Named {
 		report.Bytes += s.stock[place.Name][digest].Size
 	}
@@ -71,7 +75,7 @@ func (s *survey) sweep(ctx context.Context, place archive.Place, decisions []Dec
 
 // unreferred are the objects that no manifest of either bucket refers to and no sweep under way names. Before it is confirmed
 // what goes, manifests that would go count as gone.
-func (s *survey) unreferred(place archive.Place, decisions []Decision, named map[manifest.Digest]bool) []manifest.Digest {
+func (s *survey) unreferred(place archive.Place, decisions []Decision, named history.Names) []manifest.Digest {
 	inUse := maps.Clone(s.lives)
 	for _, d := range decisions {
 		if d.Keep {
@@ -81,13 +85,32 @@ func (s *survey) unreferred(place archive.Place, decisions []Decision, named map
 		}
 	}
 	var free []manifest.Digest
-	for digest := range s.stock[place.Name] {
-		if !inUse[digest] && !named[digest] {
+	under := s.underWay(place)
+	for digest, info := range s.stock[place.Name] {
+		if !inUse[digest] && !named.Has(digest) && info.StoredAt.Before(under) {
 			free = append(free, digest)
 		}
 	}
 	slices.Sort(free)
 	return free
+}
+
+// underWay is when the oldest run began that may still go on; the far future without one. What was stored since may be its,
+// and naming it would be no danger but a waste: the backup after it would have to store it all again.
+func (s *survey) underWay(place archive.Place) time.Time {
+	var newest time.Time
+	for _, info := range s.stock[place.Name] {
+		if info.StoredAt.After(newest) {
+			newest = info.StoredAt
+		}
+	}
+	oldest := newest.Add(time.Hour) // than all
+	for _, began := range s.history.OpenRuns(place.Name) {
+		if newest.Sub(began) <= history.RunLife && began.Before(oldest) {
+			oldest = began
+		}
+	}
+	return oldest
 }
 
 // intend writes down what will go and gives the time by the store's clock. Two sweepers take two numbers.
@@ -96,10 +119,7 @@ func (s *survey) intend(ctx context.Context, place archive.Place, objects []mani
 	if err != nil {
 		return time.Time{}, err
 	}
-	number := int64(1)
-	if len(sweeps) > 0 {
-		number = sweeps[len(sweeps)-1].Number + 1
-	}
+	number := next(sweeps)
 	for {
 		encoded, err := notice.Encode(notice.Sweep{
 			Version: document.Version, Number: number, Actor: s.options.Actor, Objects: append([]manifest.Digest{}, objects...),
@@ -109,27 +129,57 @@ func (s *survey) intend(ctx context.Context, place archive.Place, objects []mani
 		}
 		err = archive.Put(ctx, place, layout.Sweep(number), encoded)
 		if errors.Is(err, archive.ErrExists) {
-			number++
+			sweeps = append(sweeps, history.Sweep{Number: number})
+			number = next(sweeps)
 			continue
 		}
 		if err != nil {
 			return time.Time{}, err
 		}
 		info, err := place.Stat(ctx, layout.Sweep(number))
+		if err == nil && len(objects) == 0 {
+			err = s.forget(ctx, place, number)
+		}
 		return info.StoredAt, err
 	}
+}
+
+// forget removes a sweep that named nothing and was only to tell the time. Left open, it would be a reason for the next one,
+// for ever.
+func (s *survey) forget(ctx context.Context, place archive.Place, number int64) error {
+	err := place.Delete(ctx, layout.Sweep(number))
+	if errors.Is(err, archive.ErrLocked) {
+		return s.ended(ctx, place, notice.SweepEnd{Number: number})
+	}
+	return err
+}
+
+// lastNumber is the highest that has a key of the common length.
+const lastNumber = 9_999_999_999
+
+// next is the number after the last, or the first that is free when somebody took the last of all.
+func next(sweeps []history.Sweep) int64 {
+	taken, last := map[int64]bool{}, int64(0)
+	for _, s := range sweeps {
+		taken[s.Number], last = true, max(last, s.Number)
+	}
+	if last < lastNumber {
+		return last + 1
+	}
+	free := int64(1)
+	for taken[free] {
+		free++
+	}
+	return free
 }
 
 // end removes what a sweep named and still nobody refers to.
 func (s *survey) end(ctx context.Context, place archive.Place, sweep history.Sweep, report *SweepReport) error {
 	record, err := sweep.Read(ctx, place)
-	if err != nil {
+	if err != nil && !errors.Is(err, history.ErrUnreadableSweep) {
 		return err
 	}
-	ended := notice.SweepEnd{
-		Version: document.Version, Number: sweep.Number, Removed: []manifest.Digest{}, Spared: []manifest.Digest{},
-		Locked: []manifest.Digest{},
-	}
+	ended := notice.SweepEnd{Number: sweep.Number} // of one that says nothing, nothing is removed
 	for _, digest := range record.Objects {
 		if s.inUse[digest] {
 			ended.Spared = append(ended.Spared, digest)
@@ -147,11 +197,17 @@ func (s *survey) end(ctx context.Context, place archive.Place, sweep history.Swe
 	report.Removed = append(report.Removed, ended.Removed...)
 	report.Spared = append(report.Spared, ended.Spared...)
 	report.Locked = append(report.Locked, ended.Locked...)
-	encoded, err := notice.Encode(ended)
+	return s.ended(ctx, place, ended)
+}
+
+// ended writes down how a sweep ended.
+func (s *survey) ended(ctx context.Context, place archive.Place, end notice.SweepEnd) error {
+	end.Version = document.Version
+	encoded, err := notice.Encode(end)
 	if err != nil {
 		return fault.Wrap(fault.Bug, err)
 	}
-	err = archive.Put(ctx, place, layout.End(layout.Sweep(sweep.Number)), encoded)
+	err = archive.Put(ctx, place, layout.End(layout.Sweep(end.Number)), encoded)
 	if errors.Is(err, archive.ErrExists) {
 		return nil // another sweeper ended it beside this one
 	}
@@ -174,7 +230,7 @@ func (s *survey) prune(ctx context.Context, place archive.Place, now time.Time) 
 		return err
 	}
 	for _, sweep := range sweeps {
-		if sweep.Ended && now.Sub(sweep.StoredAt) > keepSweeps {
+		if sweep.Ended && now.Sub(sweep.EndedAt) > keepSweeps {
 			// The intention first: an end without it says nothing, an intention without its end would be carried out again.
 			begun := layout.Sweep(sweep.Number)
 			keys = append(keys, begun, layout.End(begun))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"tidemark/shared/archive/layout"
 	"tidemark/shared/fault"
@@ -107,8 +108,9 @@ func (h *History) candidates(r Request) ([]Entry, error) {
 	if r.Run.IsZero() {
 		return h.Entries, nil
 	}
-	wanted, err := h.Find(r.Run)
-	return []Entry{wanted}, err
+	// Somebody who may write can put garbage under any run's name: the run's own manifest is the one that verifies.
+	_, err := h.Find(r.Run)
+	return slices.DeleteFunc(slices.Clone(h.Entries), func(e Entry) bool { return e.Run != r.Run }), err
 }
 
 // usable verifies one manifest from its statement down to its objects.
@@ -156,21 +158,33 @@ func (h *History) unforked(ctx context.Context, r Request) error {
 	if !r.Run.IsZero() {
 		return nil
 	}
-	for i := 1; i < len(h.Entries); i++ {
-		a, b := h.Entries[i-1], h.Entries[i]
-		if a.Lineage != b.Lineage || a.Seq != b.Seq {
+	var claims *Entry // the one before that verifies
+	for i := range h.Entries {
+		e := h.Entries[i]
+		if !h.claimed(i) {
 			continue
 		}
-		if _, err := h.Open(ctx, a); err != nil {
+		_, err := h.Open(ctx, e)
+		switch {
+		case fault.Is(err, fault.Retryable), ctx.Err() != nil:
+			return err // it may be the second
+		case err != nil:
 			continue
+		case claims != nil && claims.Lineage == e.Lineage && claims.Seq == e.Seq:
+			return fault.New(fault.Fenced, "manifests %s and %s: %w", claims.ID, e.ID, ErrForked).
+				WithHint("two databases wrote here as one: choose by --manifest RUN, then withdraw the other (tidemark revoke)")
 		}
-		if _, err := h.Open(ctx, b); err != nil {
-			continue
-		}
-		return fault.New(fault.Fenced, "manifests %s and %s: %w", a.ID, b.ID, ErrForked).
-			WithHint("two databases wrote here as one: choose by --manifest RUN, then withdraw the other (tidemark revoke)")
+		claims = &e
 	}
 	return nil
+}
+
+// claimed says whether another entry has the number of the ith too.
+func (h *History) claimed(i int) bool {
+	same := func(j int) bool {
+		return j >= 0 && j < len(h.Entries) && h.Entries[j].Lineage == h.Entries[i].Lineage && h.Entries[j].Seq == h.Entries[i].Seq
+	}
+	return same(i-1) || same(i+1)
 }
 
 // judge holds the choice against what was seen.

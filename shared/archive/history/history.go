@@ -53,11 +53,12 @@ type History struct {
 	archive *archive.Archive
 	places  []archive.Place // those that answered
 	sweeps  map[string][]Sweep
+	running map[string][]time.Time
 }
 
 // Read lists an archive. Errors: ErrForeign for another target's archive; the store's own when no place answers.
 func Read(ctx context.Context, a *archive.Archive) (*History, error) {
-	h := &History{archive: a, sweeps: map[string][]Sweep{}}
+	h := &History{archive: a, sweeps: map[string][]Sweep{}, running: map[string][]time.Time{}}
 	seen := newSighting()
 	for _, place := range a.Places {
 		err := h.readPlace(ctx, place, seen)
@@ -87,6 +88,17 @@ func Read(ctx context.Context, a *archive.Archive) (*History, error) {
 
 // Reached says whether every place answered.
 func (h *History) Reached() error { return errors.Join(h.Unreached...) }
+
+// OpenRuns are the times at which runs began that have left neither an end nor a manifest in that place: they died or go on.
+func (h *History) OpenRuns(place string) []time.Time { return h.running[place] }
+
+// ReachedPlace says whether that place answered.
+func (h *History) ReachedPlace(name string) error {
+	if slices.ContainsFunc(h.places, func(p archive.Place) bool { return p.Name == name }) {
+		return nil
+	}
+	return h.Reached()
+}
 
 // Newest is the highest sequence number of a lineage among the manifests that verify, 0 for none. A key alone is no evidence:
 // whoever may write into the bucket could put one there with any number.
@@ -140,6 +152,7 @@ func (h *History) warn(form string, args ...any) {
 type sighting struct {
 	copies map[layout.ID][]Copy
 	begun  map[string]map[manifest.RunID]time.Time // place, run
+	ended  map[manifest.RunID]bool
 	lives  map[position.Lineage][]archive.Place
 	revoke map[manifest.RunID][]archive.Place
 	keeps  map[manifest.RunID]mark
@@ -152,7 +165,7 @@ type mark struct {
 
 func newSighting() *sighting {
 	return &sighting{
-		copies: map[layout.ID][]Copy{}, begun: map[string]map[manifest.RunID]time.Time{},
+		copies: map[layout.ID][]Copy{}, begun: map[string]map[manifest.RunID]time.Time{}, ended: map[manifest.RunID]bool{},
 		lives: map[position.Lineage][]archive.Place{}, revoke: map[manifest.RunID][]archive.Place{}, keeps: map[manifest.RunID]mark{},
 	}
 }
@@ -176,7 +189,7 @@ func (h *History) readPlace(ctx context.Context, place archive.Place, seen *sigh
 	if err != nil {
 		return err
 	}
-	h.sweeps[place.Name] = sweeps
+	h.sweeps[place.Name], h.running[place.Name] = sweeps, here.open(place)
 	seen.join(here)
 	return nil
 }
@@ -185,13 +198,17 @@ func (h *History) readPlace(ctx context.Context, place archive.Place, seen *sigh
 func (s *sighting) take(place archive.Place, folder string, info archive.Info) {
 	switch folder {
 	case layout.Runs:
-		if _, run, ended, ok := layout.ParseRun(info.Key); ok && !ended {
+		switch _, run, ended, ok := layout.ParseRun(info.Key); {
+		case ok && ended:
+			s.ended[run] = true
+		case ok:
 			s.begun[place.Name][run] = info.StoredAt
 		}
 	case layout.Manifests:
 		if id, ok := layout.ParseManifest(info.Key); ok {
 			begun, known := s.begun[place.Name][id.Run]
-			late := !known || info.StoredAt.Sub(begun) > RunLife
+			// A record that is younger than its manifest was put there again: it says nothing about when the run began.
+			late := !known || begun.After(info.StoredAt) || info.StoredAt.Sub(begun) > RunLife
 			s.copies[id] = append(s.copies[id], Copy{Place: place, StoredAt: info.StoredAt, Late: late})
 		}
 	case layout.Lineages:
@@ -207,6 +224,19 @@ func (s *sighting) take(place archive.Place, folder string, info archive.Info) {
 			s.keeps[run] = mark{n, place}
 		}
 	}
+}
+
+// open are the times at which runs began that have neither an end nor a manifest.
+func (s *sighting) open(place archive.Place) (began []time.Time) {
+	for id := range s.copies {
+		s.ended[id.Run] = true
+	}
+	for run, at := range s.begun[place.Name] {
+		if !s.ended[run] {
+			began = append(began, at)
+		}
+	}
+	return began
 }
 
 func (s *sighting) join(other *sighting) {
@@ -269,8 +299,8 @@ func (h *History) readMarks(ctx context.Context, e *Entry, seen *sighting) error
 	for _, place := range seen.revoke[e.Run] {
 		var revocation notice.Revocation
 		if err := h.open(ctx, place, layout.Revocation(e.Run), signedKind{notice.RevocationType, "revocation"}, &revocation); err != nil {
-			if fault.Is(err, fault.Retryable) {
-				return err
+			if !fault.Is(err, fault.Corrupt) {
+				return err // it may be one: the store stutters or denies it, or a later release wrote and signed it
 			}
 			h.warn("a revocation of %s counts for nothing: %v", e.ID, err)
 			continue
@@ -282,11 +312,14 @@ func (h *History) readMarks(ctx context.Context, e *Entry, seen *sighting) error
 		return nil
 	}
 	encoded, err := m.place.Read(ctx, layout.Keep(e.Run, m.number), archive.Span{Limit: notice.MaxSize})
-	if err != nil {
+	if fault.Is(err, fault.Retryable) && !errors.Is(err, archive.ErrNotFound) {
 		return err
 	}
 	var keep notice.Keep
-	if err := notice.Decode("mark", encoded, &keep); err != nil {
+	if err == nil {
+		err = notice.Decode("mark", encoded, &keep)
+	}
+	if err != nil {
 		h.warn("a mark on %s cannot be read, so it is kept: %v", e.ID, err)
 		e.Kept = true
 		return nil

@@ -151,13 +151,15 @@ func within(cut, limit body.Cut) bool {
 		flow, topic string
 		number      int32
 	}
-	at := map[partition]position.Offset{}
+	at := map[partition]body.Partition{}
 	for _, p := range limit {
-		at[partition{p.Flow, p.Topic, p.Partition}] = p.NextOffset
+		at[partition{p.Flow, p.Topic, p.Partition}] = p
 	}
 	for _, p := range cut {
-		if most, known := at[partition{p.Flow, p.Topic, p.Partition}]; p.NextOffset > most || !known && p.NextOffset > 0 {
-			return false
+		switch most, known := at[partition{p.Flow, p.Topic, p.Partition}]; {
+		case !known && p.NextOffset == 0, known && p.Generation < most.Generation:
+		case !known, p.Generation > most.Generation, p.NextOffset > most.NextOffset:
+			return false // offsets of a topic that was made anew are above all of the one before
 		}
 	}
 	return true

@@ -196,7 +196,7 @@ func (h *History) Whole(ctx context.Context, m Manifest, objects []manifest.Obje
 		return err
 	}
 	for _, object := range objects {
-		if named[object.Digest] {
+		if named.Has(object.Digest) {
 			return fault.New(fault.Corrupt, "manifest %s: %w: it came late, and a sweep under way names %s", m.ID, ErrIncomplete,
 				object.Digest)
 		}

@@ -144,10 +144,11 @@ func ParseMark(key string) (run manifest.RunID, n int64, ok bool) {
 	return run, n, ok && run.Validate() == nil && key == Keep(run, n)
 }
 
+// numberIn reads a number of ten digits. One of more could be the largest that there is, and nobody could go on from it.
 func numberIn(key, prefix, suffix string) (int64, bool) {
 	rest, begins := strings.CutPrefix(key, prefix)
 	digits, ends := strings.CutSuffix(rest, suffix)
-	if !begins || !ends {
+	if !begins || !ends || len(digits) != 10 {
 		return 0, false
 	}
 	return parseNumber(digits)

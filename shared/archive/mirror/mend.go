@@ -45,14 +45,16 @@ func Mend(ctx context.Context, h *history.History, from, to archive.Place) (done
 			continue
 		}
 		m, b, err := whole(ctx, h, e, stock)
-		if err == nil && listedIn(e, to) && complete(stock, to, history.Objects(m, b)) {
-			done.Already = append(done.Already, e.ID)
-			continue
-		}
-		if err == nil {
+		already := err == nil && listedIn(e, to) && complete(stock, to, history.Objects(m, b))
+		switch {
+		case already:
+			err = archive.Put(ctx, to, layout.Manifest(m.ID), m.Envelope) // finds it there, or something else
+		case err == nil:
 			err = Copy(ctx, from, to, m, b)
 		}
 		switch {
+		case err == nil && already:
+			done.Already = append(done.Already, e.ID)
 		case err == nil:
 			done.Copied = append(done.Copied, e.ID)
 		case ctx.Err() != nil, ofStore(err):

@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 
@@ -65,10 +66,7 @@ func Copy(ctx context.Context, from, to archive.Place, m history.Manifest, b bod
 
 // Notices copies the owner and every life, decision, revocation and mark that the other bucket lacks.
 func Notices(ctx context.Context, from, to archive.Place) error {
-	if err := copyKey(ctx, from, to, layout.Owner); err != nil {
-		if errors.Is(err, archive.ErrExists) {
-			return fault.New(fault.Misconfigured, "copy to the %s bucket: %w", to.Name, archive.ErrForeign)
-		}
+	if err := copyOwner(ctx, from, to); err != nil {
 		return err
 	}
 	for _, folder := range []string{layout.Lineages, layout.Decisions, layout.Revoked, layout.Keeps} {
@@ -77,6 +75,25 @@ func Notices(ctx context.Context, from, to archive.Place) error {
 		}
 	}
 	return nil
+}
+
+func copyOwner(ctx context.Context, from, to archive.Place) error {
+	owner, err := from.Read(ctx, layout.Owner, archive.Span{Limit: notice.MaxSize})
+	if err != nil {
+		return fmt.Errorf("read %s of the %s bucket: %w", layout.Owner, from.Name, err)
+	}
+	err = archive.PutUnlessTaken(ctx, to, layout.Owner, owner)
+	if errors.Is(err, archive.ErrExists) {
+		return fault.New(fault.Misconfigured, "copy to the %s bucket: %w", to.Name, archive.ErrForeign)
+	}
+	return err
+}
+
+// isNotice says whether Tidemark made the key. What else lies beside is nobody's, and is not copied.
+func isNotice(key string) bool {
+	_, life := layout.ParseLineage(key)
+	_, _, mark := layout.ParseMark(key)
+	return life || mark || strings.HasPrefix(key, layout.Decisions) && archive.CheckKey(key) == nil
 }
 
 func copyFolder(ctx context.Context, from, to archive.Place, folder string) error {
@@ -91,10 +108,12 @@ func copyFolder(ctx context.Context, from, to archive.Place, folder string) erro
 		if err != nil {
 			return fmt.Errorf("list the %s bucket: %w", from.Name, err)
 		}
-		if there[info.Key] {
+		if there[info.Key] || !isNotice(info.Key) {
 			continue
 		}
-		if err := copyKey(ctx, from, to, info.Key); err != nil {
+		// One that went since it was listed, or that no reader would take, is no reason to leave a backup without a copy.
+		err := copyKey(ctx, from, to, info.Key)
+		if err != nil && !errors.Is(err, archive.ErrNotFound) && !errors.Is(err, archive.ErrTooLarge) {
 			return err
 		}
 	}
@@ -109,8 +128,8 @@ func copyKey(ctx context.Context, from, to archive.Place, key string) error {
 	return archive.Put(ctx, to, key, content)
 }
 
-func copyObject(ctx context.Context, from, to archive.Place, object manifest.Object, named map[manifest.Digest]bool) error {
-	if named[object.Digest] {
+func copyObject(ctx context.Context, from, to archive.Place, object manifest.Object, named history.Names) error {
+	if named.Has(object.Digest) {
 		return fault.New(fault.Retryable, "copy %s to the %s bucket: %w", object.Digest, to.Name, ErrSwept).
 			WithHint("end the sweep (tidemark expire --confirm, a day after it began) and copy again")
 	}

@@ -125,7 +125,9 @@ type Sweep struct {
 }
 
 // Validate refuses a sweep of what are no objects.
-func (s Sweep) Validate() error { return errors.Join(current(s.Version), digests(s.Objects)) }
+func (s Sweep) Validate() error {
+	return errors.Join(current(s.Version), numbered(s.Number), digests(s.Objects))
+}
 
 // SweepEnd says what a sweep removed. What it spared was found referenced again.
 type SweepEnd struct {
@@ -169,7 +171,7 @@ type Keep struct {
 
 // Validate refuses a mark on nothing, or without a reason.
 func (k Keep) Validate() error {
-	return errors.Join(current(k.Version), k.RunID.Validate(), because(k.Reason), document.ValidateMoment(k.Created))
+	return errors.Join(current(k.Version), k.RunID.Validate(), numbered(k.Number), because(k.Reason), document.ValidateMoment(k.Created))
 }
 
 // maxReason bounds what a person may say, so that a signed notice stays below what a key service signs.
@@ -178,6 +180,13 @@ const maxReason = 1000
 func because(reason string) error {
 	if reason == "" || len(reason) > maxReason {
 		return fmt.Errorf("a reason of %d bytes, want 1 to %d", len(reason), maxReason)
+	}
+	return nil
+}
+
+func numbered(number int64) error {
+	if number < 1 {
+		return fmt.Errorf("number %d is below 1", number)
 	}
 	return nil
 }
@@ -198,10 +207,14 @@ func digests(all []manifest.Digest) error {
 	return nil
 }
 
-// Encode writes a notice after it was validated. Errors: an invalid notice.
+// Encode writes a notice after it was validated. Errors: an invalid notice, and one that no reader would take.
 func Encode(notice interface{ Validate() error }) ([]byte, error) {
 	if err := notice.Validate(); err != nil {
 		return nil, err
 	}
-	return document.Encode(notice)
+	encoded, err := document.Encode(notice)
+	if err == nil && len(encoded) > MaxSize {
+		return nil, fmt.Errorf("a notice of %d bytes, at most %d are read", len(encoded), MaxSize)
+	}
+	return encoded, err
 }

@@ -108,7 +108,7 @@ func (o Options) last(ctx context.Context, run manifest.RunID) (last int64, err 
 
 // find gives the manifest that is spoken of, and refuses to say what has no reason.
 func (o Options) find(ctx context.Context, run manifest.RunID, reason string) (*history.History, history.Entry, error) {
-	sample := notice.Keep{Version: document.Version, RunID: run, Reason: reason, Created: document.Moment(o.Now())}
+	sample := notice.Keep{Version: document.Version, RunID: run, Number: 1, Reason: reason, Created: document.Moment(o.Now())}
 	if err := sample.Validate(); err != nil {
 		return nil, history.Entry{}, fault.New(fault.Misconfigured, "speak of manifest %.80q: %w", run.String(), err).
 			WithHint("name a run as tidemark expire shows it, and say why: the next operator reads it")

@@ -32,10 +32,10 @@ type Committed struct {
 	Warnings  []string
 }
 
-// Commit writes the body and the signed statement; from then on the backup is there, and no error is returned any more: what
-// fails after it (the second bucket, the mark, the end) is a warning.
+// Commit writes the body and the signed statement; from then on the backup is there, and what fails after it (the second
+// bucket, the mark, the end) is a warning.
 //
-// Errors: ErrTooOld, ErrSuperseded; fault.UnknownOutcome when the statement may have landed.
+// Errors: ErrTooOld, also when the statement is there and came late; ErrSuperseded; fault.UnknownOutcome when the statement may have landed.
 func (r *Run) Commit(ctx context.Context, b body.Body) (Committed, error) {
 	b.Version, b.TargetID, b.Incarnation, b.Lineage = document.Version, r.notice.TargetID, r.notice.Life, r.notice.Lineage
 	b.Seq, b.RunID = r.notice.Seq, r.notice.RunID
@@ -134,7 +134,7 @@ func (r *Run) vouch(ctx context.Context, s manifest.Statement) (Committed, []byt
 	if err != nil {
 		return Committed{}, nil, fault.New(fault.Bug, "write the statement: %w", err)
 	}
-	envelope, err := r.sign(ctx, manifest.StatementType, payload)
+	envelope, err := r.sign(ctx, manifest.StatementType, payload, s.Created)
 	if err != nil {
 		return Committed{}, nil, err
 	}
@@ -148,7 +148,22 @@ func (r *Run) vouch(ctx context.Context, s manifest.Statement) (Committed, []byt
 	if err := r.retain(ctx, key); err != nil {
 		r.warn("lock %s: %v", key, err)
 	}
-	return c, envelope, nil
+	return c, envelope, r.inTime(ctx, c.ID)
+}
+
+// inTime refuses to call a backup done whose statement came late, because the process stood still before it: a sweep may have
+// taken what it leans on.
+func (r *Run) inTime(ctx context.Context, id layout.ID) error {
+	info, err := r.options.Archive.Primary().Stat(ctx, layout.Manifest(id))
+	if err != nil {
+		r.warn("look at manifest %s: %v", id, err)
+		return nil
+	}
+	if age := info.StoredAt.Sub(r.begun); age > history.RunLife {
+		return fault.New(fault.Retryable, "manifest %s came %s after its run began: %w", id, age, ErrTooOld).
+			WithHint("it is there and counts only if no sweep took what it leans on; a new run finds again what is left")
+	}
+	return nil
 }
 
 // afterwards does what follows the commit.

@@ -19,7 +19,7 @@ import (
 func (r *Run) Reuse(ctx context.Context, object manifest.Object) (bool, error) {
 	r.mu.Lock()
 	known := r.fresh[object.Digest] || r.reused[object.Digest] == object
-	condemned := r.condemned[object.Digest]
+	condemned := r.condemned.Has(object.Digest)
 	r.mu.Unlock()
 	if known || condemned {
 		return known, nil
@@ -40,7 +40,7 @@ func (r *Run) Reuse(ctx context.Context, object manifest.Object) (bool, error) {
 // Store stores an object and gives it as the manifest must name it. Bytes that are condemned, or whose key holds something
 // else, get another form and with it another key.
 func (r *Run) Store(ctx context.Context, packed packing.Packed) (manifest.Object, error) {
-	salted := r.condemned[packed.Object.Digest]
+	salted := r.condemned.Has(packed.Object.Digest)
 	if salted {
 		packed = packed.Salted(r.notice.RunID.String())
 	}

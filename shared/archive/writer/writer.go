@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -59,7 +60,7 @@ type Run struct {
 	notice     notice.Run
 	createOnly bool
 	begun      time.Time // by the store's clock
-	condemned  map[manifest.Digest]bool
+	condemned  history.Names
 
 	mu     sync.Mutex
 	reused map[manifest.Digest]manifest.Object
@@ -90,7 +91,7 @@ func Begin(ctx context.Context, options Options, run notice.Run) (*Run, error) {
 	if r.condemned, err = h.Condemned(ctx); err != nil {
 		return nil, err
 	}
-	for _, err := range h.Unreached {
+	for _, err := range slices.Concat(h.Unreached, r.condemned.Unreadable) {
 		r.warn("%v", err)
 	}
 	return r, nil
@@ -106,7 +107,7 @@ func (r *Run) own(ctx context.Context) error {
 	if err != nil {
 		return fault.Wrap(fault.Misconfigured, err)
 	}
-	err = archive.Put(ctx, primary, layout.Owner, owner)
+	err = archive.PutUnlessTaken(ctx, primary, layout.Owner, owner)
 	if errors.Is(err, archive.ErrExists) {
 		return fault.New(fault.Misconfigured, "write to the %s bucket: %w", primary.Name, archive.ErrForeign).
 			WithHint("give each target a prefix of its own; nothing was written")
@@ -143,6 +144,11 @@ func (r *Run) read(ctx context.Context) (*history.History, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Its sweeps, lives and numbers decide what may be written. That the other bucket does not answer is no reason to go
+	// without a backup.
+	if err := h.ReachedPlace(r.options.Archive.Primary().Name); err != nil {
+		return nil, err
+	}
 	for _, life := range h.Lives {
 		if life.Problem != nil && r.notice.Lineage.Before(life.Lineage) {
 			return nil, fault.New(fault.Corrupt, "back up life %s beside a record of life %s: %w", r.notice.Lineage, life.Lineage, life.Problem).
@@ -165,11 +171,14 @@ func (r *Run) read(ctx context.Context) (*history.History, error) {
 func (r *Run) claim(ctx context.Context, h *history.History) error {
 	lineage, primary := r.notice.Lineage, r.options.Archive.Primary()
 	life, known := h.Life(lineage)
-	if !known {
-		var err error
-		if life, err = r.firstClaim(ctx); err != nil {
-			return err
-		}
+	var err error
+	if known {
+		err = r.carry(ctx, layout.Lineage(lineage))
+	} else {
+		life, err = r.firstClaim(ctx)
+	}
+	if err != nil {
+		return err
 	}
 	if life.Incarnation != r.notice.Life {
 		return fault.New(fault.Fenced, "life %s is incarnation %s in the %s bucket, this database is %s: %w", lineage, life.Incarnation,
@@ -177,6 +186,24 @@ func (r *Run) claim(ctx context.Context, h *history.History) error {
 			WithHint("two databases believe to be one target: one of them is a clone, and a clone is another target")
 	}
 	return nil
+}
+
+// carry brings a life's record into the primary when another bucket alone has it, because the primary is new or lost it.
+// Minted there anew, while the other is down, it would be another life's.
+func (r *Run) carry(ctx context.Context, key string) error {
+	primary := r.options.Archive.Primary()
+	_, missing := primary.Stat(ctx, key)
+	if !errors.Is(missing, archive.ErrNotFound) {
+		return missing
+	}
+	for _, place := range r.options.Archive.Places[1:] {
+		record, err := place.Read(ctx, key, archive.Span{Limit: signing.MaxEnvelope})
+		if err == nil {
+			return archive.Put(ctx, primary, key, record)
+		}
+		missing = err
+	}
+	return missing
 }
 
 func (r *Run) firstClaim(ctx context.Context) (notice.Life, error) {
@@ -209,11 +236,25 @@ func (r *Run) seal(ctx context.Context, payloadType string, document interface{ 
 	if err != nil {
 		return nil, fault.Wrap(fault.Bug, err)
 	}
-	return r.sign(ctx, payloadType, payload)
+	return r.sign(ctx, payloadType, payload, r.options.Now())
 }
 
-func (r *Run) sign(ctx context.Context, payloadType string, payload []byte) ([]byte, error) {
-	return r.options.Archive.Trusted.Seal(ctx, r.options.Now(), payloadType, payload, r.options.Signers...)
+// sign signs what says that it was created then. A key's window may have begun, or ended, while the run went on.
+func (r *Run) sign(ctx context.Context, payloadType string, payload []byte, created time.Time) ([]byte, error) {
+	trusted, now := r.options.Archive.Trusted, r.options.Now()
+	envelope, err := trusted.Seal(ctx, now, payloadType, payload, r.options.Signers...)
+	if err != nil {
+		return nil, err
+	}
+	opened, err := trusted.Open(payloadType, envelope)
+	if err == nil {
+		err = opened.JudgeAt(created, now)
+	}
+	if err != nil {
+		return nil, fault.New(fault.Misconfigured, "the signing key would not be believed of %s: %w", created.UTC().Format(time.RFC3339), err).
+			WithHint("sign with a key whose window covers the snapshot; a new run does if the window has begun")
+	}
+	return envelope, nil
 }
 
 func (r *Run) warn(form string, args ...any) {

@@ -38,6 +38,7 @@ type Cutter struct {
 	wanted int
 	emit   func(packed packing.Packed, rows int64) error
 
+	failed error  // why the stream cannot go on
 	began  bool   // the stream's header was read
 	ended  bool   // its trailer was
 	rest   []byte // what came of a row that is not yet whole
@@ -55,8 +56,14 @@ func New(packer Packer, wanted int, emit func(packed packing.Packed, rows int64)
 
 const buffered = 256 << 10
 
-// Write takes a part of the stream. The server sends a row at a time, which is then not copied.
+// Write takes a part of the stream. The server sends a row at a time, which is then not copied. Once it failed, every call
+// fails: after a row that is lost nothing is whole.
+//
+// Errors: fault.Bug for another form than COPY's; the packer's, and what emit returned.
 func (c *Cutter) Write(part []byte) (int, error) {
+	if c.failed != nil {
+		return 0, c.failed
+	}
 	given, whole := len(part), part
 	if len(c.rest) > 0 {
 		c.rest = append(c.rest, part...)
@@ -64,6 +71,7 @@ func (c *Cutter) Write(part []byte) (int, error) {
 	}
 	left, err := c.take(whole)
 	if err != nil {
+		c.failed = err
 		return 0, err
 	}
 	if len(c.rest) == 0 || len(left) < len(whole) { // else it is there already: a long row that comes in many parts
@@ -75,21 +83,22 @@ func (c *Cutter) Write(part []byte) (int, error) {
 // take takes whole rows and gives what is left.
 func (c *Cutter) take(part []byte) ([]byte, error) {
 	if !c.began {
-		if len(part) < len(header) {
-			return part, nil
-		}
-		if string(part[:len(header)]) != header {
+		came := min(len(part), len(header))
+		if string(part[:came]) != header[:came] {
 			return nil, fault.New(fault.Bug, "read rows: this is not COPY's binary form")
+		}
+		if came < len(header) {
+			return part, nil
 		}
 		c.began, part = true, part[len(header):]
 	}
 	for len(part) > 0 {
+		if c.ended {
+			return nil, fault.New(fault.Bug, "read rows: more came after the end")
+		}
 		size, err := rowSize(part)
 		if err != nil || size == 0 {
 			return part, err
-		}
-		if c.ended {
-			return nil, fault.New(fault.Bug, "read rows: more came after the end")
 		}
 		if string(part[:size]) == trailer {
 			c.ended = true
@@ -190,8 +199,13 @@ func (c *Cutter) finish() error {
 var ErrCutShort = errors.New("the rows were cut short")
 
 // Close ends the stream. One without rows gives one chunk without rows.
+//
+// Errors: fault.Retryable with ErrCutShort; those of Write.
 func (c *Cutter) Close() error {
-	if !c.ended || len(c.rest) > 0 {
+	if c.failed != nil {
+		return c.failed
+	}
+	if !c.ended {
 		return fault.Wrap(fault.Retryable, fmt.Errorf("read rows: %w", ErrCutShort))
 	}
 	if err := c.begin(); err != nil {
