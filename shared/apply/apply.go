@@ -37,7 +37,9 @@ type Options struct {
 	// tenth of the time that a call was given. 0 means the default.
 	Reserve  time.Duration
 	Identity IdentityOptions
-	Now      func() time.Time
+	// Replaying is the life into which a recovery replays: the target must be restoring in that life. Empty: live apply.
+	Replaying position.Incarnation
+	Now       func() time.Time
 }
 
 const (
@@ -203,6 +205,9 @@ func (l *life) adopt(incarnation position.Incarnation) bool {
 
 // judge says whether this environment may write the target that the ledger describes.
 func (a *Applier) judge(ledger Ledger) error {
+	if !a.options.Replaying.IsZero() {
+		return a.judgeReplay(ledger)
+	}
 	switch ledger.State {
 	case StateLive:
 	case StateNew:
@@ -224,6 +229,20 @@ func (a *Applier) judge(ledger Ledger) error {
 	if ledger.Parked {
 		return fault.New(fault.Misconfigured, "flow %s has parked records and this release cannot apply beside them",
 			a.options.Flow).WithHint("deploy the release that parked them, or a later one")
+	}
+	return nil
+}
+
+// judgeReplay says whether a recovery may write: nobody else does while the target is restoring.
+func (a *Applier) judgeReplay(ledger Ledger) error {
+	if ledger.State != StateRestoring || ledger.Incarnation != a.options.Replaying || ledger.TargetID != a.options.TargetID {
+		return fault.New(fault.Fenced, "the target is %s as %s in life %s, this recovery restores %s in life %s", ledger.State,
+			ledger.TargetID, ledger.Incarnation, a.options.TargetID, a.options.Replaying)
+	}
+	a.life.adopt(ledger.Incarnation)
+	if ledger.Parked {
+		return fault.New(fault.Misconfigured, "flow %s has parked records and this release cannot apply beside them",
+			a.options.Flow).WithHint("recover with the release that parked them, or a later one")
 	}
 	return nil
 }

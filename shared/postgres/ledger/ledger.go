@@ -21,14 +21,27 @@ import (
 const (
 	MinVersion    = 2
 	BackupVersion = 3 // the least that has a place for backups
-	MaxVersion    = 3
+	ReplayVersion = 4 // the least that a recovery replays into
+	MaxVersion    = 4
 )
 
 // Ledger builds the statements for one schema.
-type Ledger struct{ schema string }
+type Ledger struct {
+	schema string
+	state  apply.State // of a target that is written
+	moves  string      // the function that moves checkpoints in that state
+}
 
-// New returns the ledger in schema.
-func New(schema string) Ledger { return Ledger{schema: postgres.QuoteName(schema)} }
+// New returns the ledger in schema, for a target that is live.
+func New(schema string) Ledger {
+	return Ledger{schema: postgres.QuoteName(schema), state: apply.StateLive, moves: "advance"}
+}
+
+// Replaying returns the ledger for a target that is being restored: live apply is refused there, and this one elsewhere.
+func (l Ledger) Replaying() Ledger {
+	l.state, l.moves = apply.StateRestoring, "replay"
+	return l
+}
 
 // Rows are the rows of one statement's result, columns in PostgreSQL's text form, NULL as nil.
 type Rows [][][]byte
@@ -75,7 +88,7 @@ func (l Ledger) Open(opening apply.Opening) []postgres.Statement {
 			SQL: "INSERT INTO " + l.schema + ".checkpoint (flow, topic, partition, next_offset, incarnation)" +
 				" SELECT $1::text, p.topic, p.partition, 0, t.incarnation" +
 				" FROM unnest($2::text[], $3::integer[]) AS p (topic, partition), " + l.schema + ".target AS t" +
-				" WHERE t.state = 'live' ORDER BY p.topic COLLATE \"C\", p.partition ON CONFLICT DO NOTHING",
+				" WHERE t.state = '" + string(l.state) + "' ORDER BY p.topic COLLATE \"C\", p.partition ON CONFLICT DO NOTHING",
 			Params: [][]byte{flow, topics, numbers}, Stable: true,
 		},
 		{
@@ -183,7 +196,7 @@ func (l Ledger) Advance(work apply.Work) postgres.Statement {
 		partitions[i] = moves[i].Partition
 	}
 	return postgres.Statement{
-		SQL: "SELECT " + l.schema + ".advance($1::text, $2::text[], $3::integer[], $4::bigint[], $5::bigint[]," +
+		SQL: "SELECT " + l.schema + "." + l.moves + "($1::text, $2::text[], $3::integer[], $4::bigint[], $5::bigint[]," +
 			" $6::timestamptz[], $7::uuid)",
 		Params: [][]byte{
 			[]byte(work.Flow), topicArray(partitions), numberArray(partitions),

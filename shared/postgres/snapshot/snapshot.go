@@ -107,9 +107,6 @@ func (s *Source) try(ctx context.Context, conn *pgx.Conn) (_ *view, err error) {
 	if err := s.set(ctx, conn); err != nil {
 		return nil, err
 	}
-	if _, err := tx.Exec(ctx, "SELECT 1 FROM pg_class LIMIT 1"); err != nil {
-		return nil, err
-	}
 	if err := lock(ctx, conn.PgConn(), before); err != nil {
 		return nil, err
 	}

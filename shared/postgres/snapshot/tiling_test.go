@@ -3,7 +3,6 @@ package snapshot_test
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -174,21 +173,48 @@ func TestPages(t *testing.T) {
 	})
 }
 
-// TestOldBounds: rows outside of all bounds of the backup before are in its first and its last part.
-func TestOldBounds(t *testing.T) {
+// TestBounds is about bounds as an earlier backup may have left them, and what they are compared by.
+func TestBounds(t *testing.T) {
 	t.Parallel()
 	db := postgrestest.Live(t, `CREATE TABLE item (a integer, b text COLLATE "C", PRIMARY KEY (a, b));
-		INSERT INTO item VALUES (-5, 'x'), (1, 'a'), (1, 'b'), (1, ''), (2, 'a'), (9, 'z')`)
+		INSERT INTO item VALUES (-5, 'x'), (1, 'a'), (1, 'b'), (1, ''), (2, 'a'), (9, 'z');
+		CREATE DOMAIN short AS varchar(2) CHECK (VALUE < 'm'); CREATE TABLE strict (k short PRIMARY KEY, l character(2));
+		INSERT INTO strict VALUES ('a'), ('ab'), ('b');
+		CREATE COLLATION counted (provider = icu, locale = 'de-u-kn-true');
+		CREATE TABLE other (k text COLLATE counted NOT NULL, n name COLLATE counted NOT NULL);
+		CREATE UNIQUE INDEX ON other (k COLLATE "C", n COLLATE "POSIX"); INSERT INTO other VALUES ('a9', 'x'), ('a10', 'x9'), ('a10', 'x10')`)
 	s := held(t, db)
-	r, of := joined(t, s), table(t, s, "item")
-	bound := []string{"1", "b"}
-	count := func(part backup.Range) string { return strconv.Itoa(len(copied(t, r, of, part))) }
-	got := []string{
-		count(backup.Range{Until: bound}), count(backup.Range{From: bound, Until: []string{"1", "zzz"}}),
-		count(backup.Range{From: []string{"1", "zzz"}}), count(backup.Range{From: []string{"10", ""}}),
-		count(backup.Range{From: []string{"2", "a"}, Until: []string{"2", "a"}}),
-	}
-	if diff := cmp.Diff([]string{"3", "1", "2", "0", "0"}, got); diff != "" {
-		t.Errorf("rows of parts, want, got: %s", diff)
-	}
+	r := joined(t, s)
+	count := func(name string, part backup.Range) int { return len(copied(t, r, table(t, s, name), part)) }
+	t.Run("HaveRowsBeyondThemInTheFirstPartAndTheLast", func(t *testing.T) {
+		got := []int{
+			count("item", backup.Range{Until: []string{"1", "b"}}),
+			count("item", backup.Range{From: []string{"1", "b"}, Until: []string{"1", "zzz"}}),
+			count("item", backup.Range{From: []string{"1", "zzz"}}),
+			count("item", backup.Range{From: []string{"10", ""}}),
+			count("item", backup.Range{From: []string{"2", "a"}, Until: []string{"2", "a"}}),
+		}
+		if diff := cmp.Diff([]int{3, 1, 2, 0, 0}, got); diff != "" {
+			t.Errorf("rows of parts, want, got: %s", diff)
+		}
+	})
+	t.Run("NeedNotBeWhatTheColumnHolds", func(t *testing.T) {
+		got := []int{
+			count("strict", backup.Range{Until: []string{"abc"}}), count("strict", backup.Range{From: []string{"abc"}}),
+			count("strict", backup.Range{Until: []string{"zzz"}}),
+		}
+		if diff := cmp.Diff([]int{2, 1, 3}, got); diff != "" {
+			t.Errorf("rows of parts, want, got: %s", diff)
+		}
+	})
+	t.Run("AreComparedByTheIndexsCollation", func(t *testing.T) {
+		of := table(t, s, "other")
+		want := [][]string{{"a10", "x10"}, {"a10", "x9"}, {"a9", "x"}}
+		if diff := cmp.Diff(want, copied(t, r, of, backup.Range{})); diff != "" {
+			t.Errorf("rows, want, got: %s", diff)
+		}
+		if diff := cmp.Diff(want[1:2], copied(t, r, of, backup.Range{From: want[1], Until: want[2]})); diff != "" {
+			t.Errorf("rows of a part, want, got: %s", diff)
+		}
+	})
 }

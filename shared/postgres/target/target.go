@@ -44,6 +44,8 @@ type Options struct {
 	// LeastCopied is the smallest group of new rows that is tried by COPY; 0 means 256, from where on COPY saves more than
 	// its round trips cost.
 	LeastCopied int
+	// Replaying says that a recovery writes a target that it is restoring.
+	Replaying bool
 	// Unprepared keeps statements from being prepared, for poolers that give a session another connection.
 	Unprepared bool
 	Now        func() time.Time
@@ -114,6 +116,9 @@ func New(options Options) (*Target, error) {
 		slots:   make(chan struct{}, options.Connections),
 
 		copyAgain: map[change.Name]time.Time{},
+	}
+	if options.Replaying {
+		t.ledger = t.ledger.Replaying()
 	}
 	t.Forget()
 	return t, nil
