@@ -1,4 +1,4 @@
-package main
+package flow
 
 import (
 	"tidemark/shared/apply"
