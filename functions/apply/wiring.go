@@ -24,7 +24,7 @@ func assembleFor(environment *config.Apply, out io.Writer) (*handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	written, applier, err := flow.New(&environment.Process, &file, flow.Live())
+	written, applier, err := flow.New(&environment.Process, &file, flow.Mode{Now: time.Now})
 	if err != nil {
 		return nil, err
 	}

@@ -17,13 +17,8 @@ import (
 // Mode says who applies.
 type Mode struct {
 	Replaying position.Incarnation // the life that a recovery restores; empty: live apply
+	Now       func() time.Time
 }
-
-// Live is the mode of live apply.
-func Live() Mode { return Mode{} }
-
-// Replay is the mode of a recovery of that life.
-func Replay(life position.Incarnation) Mode { return Mode{Replaying: life} }
 
 // New puts target and applier of a flow together.
 //
@@ -33,7 +28,7 @@ func New(process *config.Process, file *config.Flow, mode Mode) (*target.Target,
 		Database: process.Database.Reveal(), LedgerSchema: process.LedgerSchema, Flow: file.Name,
 		Route: route(file.Routes), IgnoreUnknownTables: file.IgnoreUnknownTables,
 		Connections: process.Connections, ConnectTimeout: process.ConnectTimeout,
-		Unprepared: !process.PreparedStatements, Replaying: !mode.Replaying.IsZero(), Now: time.Now,
+		Unprepared: !process.PreparedStatements, Replaying: !mode.Replaying.IsZero(), Now: mode.Now,
 	})
 	if err != nil {
 		return nil, nil, err
@@ -46,7 +41,7 @@ func New(process *config.Process, file *config.Flow, mode Mode) (*target.Target,
 		Flow: file.Name, TargetID: process.TargetID, Topics: file.Topics,
 		Decoders: own,
 		MaxRows:  file.MaxTransactionRows, MaxBytes: int(file.MaxTransactionBytes), Reserve: file.DeadlineReserve,
-		Identity: apply.IdentityOptions(file.Identity), Replaying: mode.Replaying, Now: time.Now,
+		Identity: apply.IdentityOptions(file.Identity), Replaying: mode.Replaying, Now: mode.Now,
 	})
 	return written, applier, err
 }
