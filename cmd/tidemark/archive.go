@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"tidemark/cmd/tidemark/exit"
 	"tidemark/shared/archive"
 	"tidemark/shared/config"
 	"tidemark/shared/wiring"
@@ -19,7 +20,7 @@ func onArchive(cmd *cobra.Command, act func(config.Archivist, *archive.Archive) 
 		return err
 	}
 	if err := act(environment, opened); err != nil {
-		return archiveError{err}
+		return exit.Archive(err)
 	}
 	return nil
 }

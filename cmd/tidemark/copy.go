@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tidemark/cmd/tidemark/exit"
 	"tidemark/cmd/tidemark/report"
 	"tidemark/shared/archive"
 	"tidemark/shared/archive/history"
@@ -27,7 +28,7 @@ func newCopy() *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if source != "primary" && source != "secondary" {
-				return usageError{errors.New("--from: want primary or secondary")}
+				return exit.Usage(errors.New("--from: want primary or secondary"))
 			}
 			return onArchive(cmd, func(_ config.Archivist, opened *archive.Archive) error {
 				return copyBackups(cmd, opened, source, asJSON)
@@ -73,7 +74,7 @@ func copyBackups(cmd *cobra.Command, opened *archive.Archive, source string, asJ
 		return fault.New(fault.ClassOf(done.Failed[0].Reason), "none of %d manifests could be copied, the newest because: %w",
 			len(done.Failed), done.Failed[0].Reason)
 	case len(done.Failed) > 0 || len(h.Warnings) > 0:
-		return warnedf("done, with warnings: %d manifests were not copied", len(done.Failed))
+		return exit.Warnedf("done, with warnings: %d manifests were not copied", len(done.Failed))
 	}
 	return nil
 }

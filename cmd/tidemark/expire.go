@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tidemark/cmd/tidemark/exit"
 	"tidemark/cmd/tidemark/report"
 	"tidemark/shared/archive"
 	"tidemark/shared/archive/history"
@@ -53,7 +54,7 @@ func endExpiry(cmd *cobra.Command, done expiry.Report, asJSON bool, err error) e
 			return failed
 		}
 	}
-	locked := 0
+	locked := len(done.Locked)
 	for _, swept := range done.Sweeps {
 		locked += len(swept.Locked)
 	}
@@ -64,9 +65,9 @@ func endExpiry(cmd *cobra.Command, done expiry.Report, asJSON bool, err error) e
 	case err != nil:
 		return err
 	case locked > 0:
-		return warnedf("done, with warnings: locked objects stay, and a later run takes them: %d", locked)
+		return exit.Warnedf("done, with warnings: locked objects stay, and a later run takes them: %d", locked)
 	case len(done.Warnings) > 0:
-		return warnedf("done, with %d warnings", len(done.Warnings))
+		return exit.Warnedf("done, with %d warnings", len(done.Warnings))
 	}
 	return nil
 }

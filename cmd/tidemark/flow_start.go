@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"tidemark/cmd/tidemark/exit"
 	"tidemark/shared/config"
 	"tidemark/shared/postgres/ledger"
 )
@@ -43,7 +44,7 @@ func startFlow(cmd *cobra.Command, from []string, reason string) error {
 		}
 		starts, err := parseStarts(from, flow.Topics, known)
 		if err != nil {
-			return usageError{err}
+			return exit.Usage(err)
 		}
 		if len(starts) == 0 {
 			cmd.Println("no partition has a checkpoint: each begins at 0")

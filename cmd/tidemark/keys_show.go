@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tidemark/cmd/tidemark/exit"
 	"tidemark/shared/config/trustfile"
 	"tidemark/shared/signing/kmskey"
 	"tidemark/shared/signing/localkey"
@@ -22,7 +23,7 @@ func newKeysShow() *cobra.Command {
 		RunE: func(cmd *cobra.Command, files []string) error {
 			switch {
 			case (len(files) == 0) == (kms == ""):
-				return usageError{errors.New("want either a file or --kms")}
+				return exit.Usage(errors.New("want either a file or --kms"))
 			case kms != "":
 				return showKMS(cmd, kms)
 			}

@@ -2,13 +2,13 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"tidemark/cmd/tidemark/exit"
 	"tidemark/shared/fault"
 	"tidemark/shared/signing"
 	"tidemark/shared/signing/localkey"
@@ -70,7 +70,7 @@ func TestKeys(t *testing.T) {
 				t.Errorf("show %s: got %s, %s, %v", file, shown, about, err)
 			}
 		}
-		if _, _, err := runKeys(t, "generate", "--out", path); !fault.Is(err, fault.Misconfigured) || exitCode(err, false) != exitUsage {
+		if _, _, err := runKeys(t, "generate", "--out", path); !fault.Is(err, fault.Misconfigured) || exit.Code(err, false) != 2 {
 			t.Errorf("a second time: got %v", err)
 		}
 		if again, err := fs.ReadFile(os.DirFS(dir), "key.pem"); err != nil || !bytes.Equal(again, private) {
@@ -114,11 +114,11 @@ func TestKeys(t *testing.T) {
 			{"show", filepath.Join(t.TempDir(), "none")},
 		} {
 			shown, _, err := runKeys(t, arguments...)
-			if err == nil || exitCode(err, false) != exitUsage || shown != "" {
-				t.Errorf("%v: got %q, %v of exit code %d", arguments, shown, err, exitCode(err, false))
+			if err == nil || exit.Code(err, false) != 2 || shown != "" {
+				t.Errorf("%v: got %q, %v of exit code %d", arguments, shown, err, exit.Code(err, false))
 			}
 		}
-		if _, _, err := runKeys(t, "show"); !errors.As(err, new(usageError)) {
+		if _, _, err := runKeys(t, "show"); exit.Code(err, false) != 2 {
 			t.Errorf("got %v, want a usage error", err)
 		}
 	})

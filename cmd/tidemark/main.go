@@ -7,6 +7,9 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"tidemark/cmd/tidemark/exit"
+	"tidemark/cmd/tidemark/report"
 )
 
 // version is the release; the build sets it.
@@ -18,7 +21,7 @@ func main() {
 	interrupted := ctx.Err() != nil
 	stop()
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "tidemark:", message(err))
+		fmt.Fprintln(os.Stderr, "tidemark:", report.OneLine(exit.Message(err)))
 	}
-	os.Exit(exitCode(err, interrupted))
+	os.Exit(exit.Code(err, interrupted))
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tidemark/cmd/tidemark/exit"
 	"tidemark/shared/postgres/migrations"
 )
 
@@ -26,7 +27,7 @@ func newMigrate() *cobra.Command {
 			}
 			result, err := migrations.Up(cmd.Context(), address, environment.LedgerSchema)
 			if err != nil {
-				return databaseError{err}
+				return exit.Database(err)
 			}
 			if len(result.Applied) == 0 {
 				cmd.Printf("ledger in schema %s: version %d, nothing to do\n", environment.LedgerSchema, result.To)

@@ -15,7 +15,7 @@ func newRevoke() *cobra.Command {
 			"is kept. What only this backup has is lost as a recovery point. Nothing is removed now.\n\n" +
 			"It is for backups that are wrong or forged, for one of two that claim one number, and for one that cannot be read\n" +
 			"and stops every expiry. It needs TIDEMARK_SIGNING_KEYS with a key that is among the trusted keys.",
-		signed: true, say: verdict.Withdraw,
+		say: verdict.Withdraw,
 		told: func(spoken verdict.Spoken) string {
 			if spoken.Entry.Revoked {
 				return "was withdrawn already"

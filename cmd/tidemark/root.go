@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/spf13/cobra"
 
+	"tidemark/cmd/tidemark/exit"
 	"tidemark/shared/config"
 	"tidemark/shared/fault"
 	"tidemark/shared/postgres"
@@ -24,10 +25,10 @@ func newRoot() *cobra.Command {
 			"75 to be continued, 130 interrupted. Any other code is a failure.",
 		Version: version, SilenceErrors: true, SilenceUsage: true,
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exit.Usage(err) })
 	flow := &cobra.Command{Use: "flow", Short: "Acts on a flow"}
 	flow.AddCommand(newFlowStart())
-	root.AddCommand(newMigrate(), newInit(), flow, newExpire(), newCopy(), newKeep(), newUnkeep(), newRevoke(), newKeys())
+	root.AddCommand(newMigrate(), newInit(), flow, newBackup(), newManifests(), newDoctor(), newExpire(), newCopy(), newKeep(), newUnkeep(), newRevoke(), newKeys())
 	return root
 }
 
@@ -53,11 +54,11 @@ func operate(ctx context.Context, environment config.Command, act func(*ledger.O
 	}
 	conn, err := pgx.ConnectConfig(ctx, address)
 	if err != nil {
-		return databaseError{postgres.Classify(err)}
+		return exit.Database(postgres.Classify(err))
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }() // every act has committed or failed by then
 	if err := act(ledger.NewOperator(conn, environment.LedgerSchema, actor())); err != nil {
-		return databaseError{err}
+		return exit.Database(err)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tidemark/cmd/tidemark/exit"
 	"tidemark/cmd/tidemark/report"
 	"tidemark/shared/archive"
 	"tidemark/shared/archive/verdict"
@@ -16,12 +17,10 @@ import (
 	"tidemark/shared/wiring"
 )
 
-// saying is a verb that says something of one manifest.
+// saying is a verb that says something of one manifest, which counts only with a signature.
 type saying struct {
 	use, short, long string
-	// signed: it counts only with a signature.
-	signed bool
-	say    func(context.Context, verdict.Options, manifest.RunID, string) (verdict.Spoken, error)
+	say              func(context.Context, verdict.Options, manifest.RunID, string) (verdict.Spoken, error)
 	// told is what it means now.
 	told func(verdict.Spoken) string
 }
@@ -33,10 +32,10 @@ func (s saying) command() *cobra.Command {
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			run, err := manifest.ParseRunID(arguments[0])
 			if err != nil {
-				return usageError{errors.New(err.Error() + ", as tidemark expire shows it")}
+				return exit.Usage(errors.New(err.Error() + ", as tidemark expire shows it"))
 			}
 			if strings.TrimSpace(reason) == "" {
-				return usageError{errors.New("--reason: say why; the next operator reads it")}
+				return exit.Usage(errors.New("--reason: say why; the next operator reads it"))
 			}
 			return onArchive(cmd, func(environment config.Archivist, opened *archive.Archive) error {
 				return s.speak(cmd, environment, verdict.Options{Archive: opened, Actor: actor(), Now: time.Now}, run, reason)
@@ -51,13 +50,11 @@ func (s saying) command() *cobra.Command {
 }
 
 func (s saying) speak(cmd *cobra.Command, environment config.Archivist, o verdict.Options, run manifest.RunID, reason string) error {
-	if s.signed {
-		signers, err := wiring.Signers(cmd.Context(), environment.Archive)
-		if err != nil {
-			return err
-		}
-		o.Signers = signers
+	signers, err := wiring.Signers(cmd.Context(), environment.Archive)
+	if err != nil {
+		return err
 	}
+	o.Signers = signers
 	spoken, err := s.say(cmd.Context(), o, run, reason)
 	if err != nil {
 		if len(spoken.Places) > 0 {
@@ -67,7 +64,7 @@ func (s saying) speak(cmd *cobra.Command, environment config.Archivist, o verdic
 	}
 	cmd.Printf("manifest %s %s\nwritten to: %s\n", spoken.Entry.ID, s.told(spoken), strings.Join(spoken.Places, ", "))
 	if len(spoken.Warnings) > 0 {
-		return warnedf("done, with warnings: not written everywhere, say it again later: %s", report.OneLine(strings.Join(spoken.Warnings, "; ")))
+		return exit.Warnedf("done, with warnings: not written everywhere, say it again later: %s", report.OneLine(strings.Join(spoken.Warnings, "; ")))
 	}
 	return nil
 }

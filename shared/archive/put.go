@@ -54,8 +54,12 @@ func Put(ctx context.Context, bucket Bucket, key string, content []byte) error {
 			last = err
 		}
 	}
+	hint := "nothing was deleted; the next run finds out"
+	if inner := fault.HintOf(last); inner != "" {
+		hint = inner + "; " + hint
+	}
 	return fault.New(fault.UnknownOutcome, "write %s: the store did not say in %d tries whether it has it: %w", key, putTries, last).
-		WithHint("nothing was deleted; the next run finds out")
+		WithHint("%s", hint)
 }
 
 // refused is what a store says about rights and configuration. After a try that may have landed it does not say that nothing

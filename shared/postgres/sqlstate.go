@@ -52,6 +52,8 @@ func classOfState(sqlstate string) (fault.Class, bool) {
 		return fault.Misconfigured, true
 	case "25P02":
 		return fault.Bug, true
+	case "XX001", "XX002":
+		return fault.Corrupt, true
 	}
 	return fault.Unclassified, false
 }

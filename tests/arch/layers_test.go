@@ -45,6 +45,7 @@ var coreUses = map[string][]string{
 	"worker":    {"apply", "watermark"},
 	"backup":    {"archive"},
 	"expiry":    {"archive"},
+	"health":    {"apply", "archive", "backup"},
 	"recovery":  {"apply", "archive", "verify"},
 	"rehearsal": {"recovery", "verify"},
 }

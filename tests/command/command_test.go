@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"tidemark/shared/postgres/postgrestest"
@@ -31,6 +32,9 @@ var binary = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // another account runs it as well
+		return "", err
+	}
 	path := filepath.Join(dir, "tidemark")
 	build := exec.CommandContext(context.Background(), "go", "build", "-buildvcs=false", "-o", path, "./cmd/tidemark") //nolint:gosec // fixed words
 	build.Dir = capture.Root()
@@ -44,6 +48,7 @@ var binary = sync.OnceValues(func() (string, error) {
 type operator struct {
 	t   *testing.T
 	env map[string]string
+	as  *syscall.Credential // nil: the account of the test
 }
 
 func newOperator(t *testing.T, db *postgrestest.Database) *operator {
@@ -67,6 +72,9 @@ func (o *operator) run(arguments ...string) (code int, output string) {
 	command := exec.CommandContext(o.t.Context(), path, arguments...) //nolint:gosec // the binary under test
 	for name, value := range o.env {
 		command.Env = append(command.Env, name+"="+value)
+	}
+	if o.as != nil {
+		command.SysProcAttr = &syscall.SysProcAttr{Credential: o.as}
 	}
 	printed, err := command.CombinedOutput()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {

@@ -55,14 +55,30 @@ func TestVerdicts(t *testing.T) {
 		a.must(0, nil, "revoke", broken.Run.String(), "--reason", "its bytes rotted")
 		a.expect(0, []string{"revoked"}, "expire", "--confirm")
 	})
+	t.Run("UnkeepByWhoeverMayWriteLetsNothingGo", func(t *testing.T) {
+		t.Parallel()
+		a := newArchivist(t)
+		old := a.backUp(1, 1, a.primary)
+		a.backUp(2, 1, a.primary)
+		a.must(0, nil, "keep", old.Run.String(), "--reason", "audit 2026")
+		forged := `{"version":1,"run_id":"` + old.Run.String() +
+			`","number":"2","keep":false,"actor":"nobody","reason":"gone","created":"2026-07-01T12:00:00Z"}`
+		a.damage(layout.Keep(old.Run, 2), forged)
+		a.expect(3, []string{"kept", "count for nothing"}, "expire", "--confirm")
+		if len(a.listed(a.primary)) != 2 {
+			t.Error("a kept backup went")
+		}
+		a.must(0, []string{"is let go"}, "unkeep", old.Run.String(), "--reason", "audits are over")
+		a.expect(0, []string{"policy"}, "expire", "--confirm")
+		if len(a.listed(a.primary)) != 1 {
+			t.Error("a backup that was let go stays behind garbage")
+		}
+	})
 	t.Run("RefusesASignatureThatNobodyBelieves", func(t *testing.T) {
 		t.Parallel()
 		a := newArchivist(t)
 		id := a.backUp(1, 1, a.primary)
 		before := tree(t, a.primary)
-		revoke := []string{"revoke", id.Run.String(), "--reason", "wrong rows"}
-		a.env["TIDEMARK_SIGNING_KEYS"] = ""
-		a.must(2, []string{"TIDEMARK_SIGNING_KEYS is not set", "tidemark keys generate"}, revoke...)
 		stranger, err := localkey.Generate()
 		if err != nil {
 			t.Fatal(err)
@@ -71,10 +87,15 @@ func TestVerdicts(t *testing.T) {
 		if err := stranger.Write(path); err != nil {
 			t.Fatal(err)
 		}
-		a.env["TIDEMARK_SIGNING_KEYS"] = path
-		a.expect(12, []string{"would not be believed", "trusted keys"}, revoke...)
-		a.env["TIDEMARK_SIGNING_KEYS"] = path + ".none"
-		a.must(2, []string{"TIDEMARK_SIGNING_KEYS", path + ".none"}, revoke...)
+		for _, verb := range []string{"keep", "unkeep", "revoke"} {
+			arguments := []string{verb, id.Run.String(), "--reason", "wrong rows"}
+			a.env["TIDEMARK_SIGNING_KEYS"] = ""
+			a.must(2, []string{"TIDEMARK_SIGNING_KEYS is not set", "tidemark keys generate"}, arguments...)
+			a.env["TIDEMARK_SIGNING_KEYS"] = path
+			a.expect(12, []string{"would not be believed", "trusted keys"}, arguments...)
+			a.env["TIDEMARK_SIGNING_KEYS"] = path + ".none"
+			a.must(2, []string{"TIDEMARK_SIGNING_KEYS", path + ".none"}, arguments...)
+		}
 		if diff := cmp.Diff(before, tree(t, a.primary)); diff != "" {
 			t.Error("a refused verb wrote: " + diff)
 		}

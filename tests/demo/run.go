@@ -49,6 +49,9 @@ func run(ctx context.Context, out io.Writer) (equal bool, err error) {
 		report.line("WRONG COUNTS: want every record applied once in the first pass and skipped in the second")
 		equal = false
 	}
+	if err := stage.backUp(ctx, report); err != nil {
+		return false, err
+	}
 	report.line("")
 	report.line(fmt.Sprintf("%.1f s", time.Since(start).Seconds()))
 	return equal, nil

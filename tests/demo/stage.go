@@ -29,12 +29,12 @@ type stage struct {
 
 // environment is what the function and the operator's command are told.
 func (s *stage) environment() map[string]string {
-	return map[string]string{
-		"TIDEMARK_TARGET_ID":       "demo",
-		"TIDEMARK_DATABASE_URL":    s.postgres.URL(),
-		"TIDEMARK_FLOW_FILE":       filepath.Join(s.dir, "flow.yaml"),
-		"TIDEMARK_PARTIAL_REPLIES": "true",
-	}
+	told := s.archive()
+	told["TIDEMARK_TARGET_ID"] = "demo"
+	told["TIDEMARK_DATABASE_URL"] = s.postgres.URL()
+	told["TIDEMARK_FLOW_FILE"] = filepath.Join(s.dir, "flow.yaml")
+	told["TIDEMARK_PARTIAL_REPLIES"] = "true"
+	return told
 }
 
 func (s *stage) bootstrap() string { return filepath.Join(s.dir, "apply", "bootstrap") }
@@ -54,6 +54,7 @@ func build(ctx context.Context, records []capture.Record, report *report) (*stag
 		{"starting a throw-away PostgreSQL", s.startPostgres},
 		{"making the source's tables in the target", s.makeTables},
 		{"tidemark migrate, tidemark init", s.makeLedger},
+		{"tidemark keys generate, for an archive in a folder", s.makeArchive},
 		{"starting Kafka (in process) and publishing the recording", s.publish},
 	}
 	for _, step := range steps {
@@ -108,12 +109,8 @@ func (s *stage) makeLedger(ctx context.Context) error {
 		return err
 	}
 	for _, verb := range []string{"migrate", "init"} {
-		command := exec.CommandContext(ctx, s.command(), verb) //nolint:gosec // fixed words
-		for name, value := range s.environment() {
-			command.Env = append(command.Env, name+"="+value)
-		}
-		if output, err := command.CombinedOutput(); err != nil {
-			return fmt.Errorf("tidemark %s: %w: %s", verb, err, output)
+		if _, err := s.tidemark(ctx, verb); err != nil {
+			return err
 		}
 	}
 	return nil

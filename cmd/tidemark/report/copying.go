@@ -59,7 +59,7 @@ func (c Copying) PrintJSON(out io.Writer) error {
 	for _, failed := range c.Failed {
 		form.Failed = append(form.Failed, failedJSON{failed.ID.String(), OneLine(failed.Reason.Error())})
 	}
-	return writeJSON(out, form)
+	return WriteJSON(out, form)
 }
 
 func texts(ids []layout.ID) []string {

@@ -33,6 +33,9 @@ func Expiry(out io.Writer, report expiry.Report) error {
 			write("%s/%d: %s\n", d.Manifest.Lineage, d.Manifest.Seq, OneLine(d.Problem))
 		}
 	}
+	for _, id := range report.Locked {
+		write("locked %s: its statement stays until its lock ends\n", id)
+	}
 	for _, swept := range report.Sweeps {
 		write("%s\n", describeSweep(swept, report.Confirmed))
 	}
@@ -68,12 +71,9 @@ func reasons(d expiry.Decision) []string {
 func describeSweep(s expiry.SweepReport, confirmed bool) string {
 	if !confirmed {
 		return fmt.Sprintf("%s: a sweep would name %s that nothing refers to, %s; %d under way", s.Place, objects(len(s.Named)),
-			size(s.Bytes), s.Waiting)
+			Size(s.Bytes), s.Waiting)
 	}
 	return fmt.Sprintf("%s: named %s, %s, to go in a day (%s); removed %s, spared %d that are needed again, %d locked; %d sweeps wait",
-		s.Place, objects(len(s.Named)), size(s.Bytes), expiry.Grace.Truncate(time.Hour), objects(len(s.Removed)), len(s.Spared),
+		s.Place, objects(len(s.Named)), Size(s.Bytes), expiry.Grace.Truncate(time.Hour), objects(len(s.Removed)), len(s.Spared),
 		len(s.Locked), s.Waiting)
 }
-
-// OneLine is a text without line breaks, for messages and for rows of a table.
-func OneLine(text string) string { return strings.ReplaceAll(text, "\n", "; ") }

@@ -13,6 +13,7 @@ import (
 type expiryJSON struct {
 	Confirmed bool           `json:"confirmed"`
 	Manifests []decisionJSON `json:"manifests"`
+	Locked    []string       `json:"locked"` // manifests that go once their lock ends
 	Places    []sweepJSON    `json:"places"`
 	Warnings  []string       `json:"warnings"`
 }
@@ -56,10 +57,11 @@ func ExpiryJSON(out io.Writer, report expiry.Report) error {
 			Waiting: s.Waiting,
 		})
 	}
-	return writeJSON(out, form)
+	return WriteJSON(out, form)
 }
 
-func writeJSON(out io.Writer, form any) error {
+// WriteJSON writes a form for programs.
+func WriteJSON(out io.Writer, form any) error {
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")

@@ -10,8 +10,8 @@ func objects(n int) string {
 	return fmt.Sprintf("%d objects", n)
 }
 
-// size is a number of bytes for a person.
-func size(bytes int64) string {
+// Size is a number of bytes for a person.
+func Size(bytes int64) string {
 	const step = 1 << 10
 	if bytes < step {
 		return fmt.Sprintf("%d bytes", bytes)

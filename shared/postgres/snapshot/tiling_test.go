@@ -1,6 +1,7 @@
 package snapshot_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -184,31 +185,34 @@ func TestBounds(t *testing.T) {
 		CREATE TABLE other (k text COLLATE counted NOT NULL, n name COLLATE counted NOT NULL);
 		CREATE UNIQUE INDEX ON other (k COLLATE "C", n COLLATE "POSIX"); INSERT INTO other VALUES ('a9', 'x'), ('a10', 'x9'), ('a10', 'x10')`)
 	s := held(t, db)
-	r := joined(t, s)
-	count := func(name string, part backup.Range) int { return len(copied(t, r, table(t, s, name), part)) }
 	t.Run("HaveRowsBeyondThemInTheFirstPartAndTheLast", func(t *testing.T) {
+		t.Parallel()
+		count := counting(t, s, "item")
 		got := []int{
-			count("item", backup.Range{Until: []string{"1", "b"}}),
-			count("item", backup.Range{From: []string{"1", "b"}, Until: []string{"1", "zzz"}}),
-			count("item", backup.Range{From: []string{"1", "zzz"}}),
-			count("item", backup.Range{From: []string{"10", ""}}),
-			count("item", backup.Range{From: []string{"2", "a"}, Until: []string{"2", "a"}}),
+			count(backup.Range{Until: []string{"1", "b"}}),
+			count(backup.Range{From: []string{"1", "b"}, Until: []string{"1", "zzz"}}),
+			count(backup.Range{From: []string{"1", "zzz"}}),
+			count(backup.Range{From: []string{"10", ""}}),
+			count(backup.Range{From: []string{"2", "a"}, Until: []string{"2", "a"}}),
 		}
 		if diff := cmp.Diff([]int{3, 1, 2, 0, 0}, got); diff != "" {
 			t.Errorf("rows of parts, want, got: %s", diff)
 		}
 	})
 	t.Run("NeedNotBeWhatTheColumnHolds", func(t *testing.T) {
+		t.Parallel()
+		count := counting(t, s, "strict")
 		got := []int{
-			count("strict", backup.Range{Until: []string{"abc"}}), count("strict", backup.Range{From: []string{"abc"}}),
-			count("strict", backup.Range{Until: []string{"zzz"}}),
+			count(backup.Range{Until: []string{"abc"}}), count(backup.Range{From: []string{"abc"}}),
+			count(backup.Range{Until: []string{"zzz"}}),
 		}
 		if diff := cmp.Diff([]int{2, 1, 3}, got); diff != "" {
 			t.Errorf("rows of parts, want, got: %s", diff)
 		}
 	})
 	t.Run("AreComparedByTheIndexsCollation", func(t *testing.T) {
-		of := table(t, s, "other")
+		t.Parallel()
+		r, of := joined(t, s), table(t, s, "other")
 		want := [][]string{{"a10", "x10"}, {"a10", "x9"}, {"a9", "x"}}
 		if diff := cmp.Diff(want, copied(t, r, of, backup.Range{})); diff != "" {
 			t.Errorf("rows, want, got: %s", diff)
@@ -217,4 +221,41 @@ func TestBounds(t *testing.T) {
 			t.Errorf("rows of a part, want, got: %s", diff)
 		}
 	})
+}
+
+// counting says how many rows a part of the table has.
+func counting(t *testing.T, s backup.Snapshot, name string) func(backup.Range) int {
+	t.Helper()
+	r, of := joined(t, s), table(t, s, name)
+	return func(part backup.Range) int { return len(copied(t, r, of, part)) }
+}
+
+// TestPart is about what a part costs: a table of a thousand parts must not be read a thousand times, whatever the planner
+// thinks of its index.
+func TestPart(t *testing.T) {
+	t.Parallel()
+	db := postgrestest.Live(t, `CREATE TABLE item (a integer, b integer, filler text, PRIMARY KEY (a, b));
+		INSERT INTO item SELECT 1, i, repeat('x', 200) FROM generate_series(0, 19999) AS s (i) ORDER BY md5(i::text); ANALYZE item;
+		DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET random_page_cost = 1000', current_database()); END $$`)
+	const scans = "FROM pg_stat_user_tables WHERE relname = 'item'"
+	db.Exec(t, "SELECT pg_stat_force_next_flush()")
+	before := db.Copy(t, "SELECT seq_scan "+scans)
+	s := held(t, db)
+	r := joined(t, s)
+	part := backup.Range{From: []string{"1", "19970"}}
+	if rows := copied(t, r, table(t, s, "item"), part); len(rows) != 30 {
+		t.Errorf("got %d rows, want 30", len(rows))
+	}
+	if key, err := r.KeyAt(t.Context(), table(t, s, "item"), part, 15); err != nil {
+		t.Errorf("got key %q, error %v", key, err)
+	}
+	for _, c := range []interface{ Close(context.Context) error }{r, s} {
+		if err := c.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, db, "SELECT idx_scan >= 2 "+scans)
+	if diff := cmp.Diff(before, db.Copy(t, "SELECT seq_scan "+scans)); diff != "" {
+		t.Errorf("readings of the whole table, want, got: %s", diff)
+	}
 }

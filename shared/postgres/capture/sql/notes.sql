@@ -17,6 +17,7 @@ SELECT format('setting %s of %s', u.setting,
 UNION ALL
 SELECT 'comment of the database' FROM pg_shdescription AS s JOIN pg_database AS d ON d.oid = s.objoid
  WHERE s.classoid = 'pg_database'::regclass AND d.datname = current_database()
+   AND s.description <> 'default administrative connection database' -- initdb's own
 UNION ALL
 SELECT 'rights on the database' FROM pg_database AS d
  WHERE d.datname = current_database() AND d.datacl IS NOT NULL AND EXISTS (
@@ -31,7 +32,7 @@ SELECT format('half-way detachment of partition %s', i.inhrelid::regclass) FROM 
 UNION ALL
 SELECT format('rows of %s, a table of extension %I', c.oid::regclass, e.extname)
   FROM pg_class AS c JOIN pg_depend AS d ON d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e'
-  JOIN pg_extension AS e ON e.oid = d.refobjid WHERE c.relkind = 'r'
+  JOIN pg_extension AS e ON e.oid = d.refobjid WHERE c.relkind = 'r' AND pg_relation_size(c.oid) > 0
 UNION ALL
 -- Rights on what the server or an extension made, given or taken by hand. The server keeps no record of what the objects of
 -- information_schema began with: there, it is what was given to a role that tells.

@@ -1,4 +1,4 @@
-package main
+package exit
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 	"tidemark/shared/archive/mirror"
 	"tidemark/shared/archive/s3api"
 	"tidemark/shared/archive/writer"
+	"tidemark/shared/backup"
 	"tidemark/shared/fault"
 	"tidemark/shared/signing"
 	"tidemark/shared/wiring"
@@ -20,19 +21,23 @@ func namedCode(err error) (int, bool) {
 		err  error
 		code int
 	}{
-		{history.ErrNoBackup, exitNoBackup},
-		{writer.ErrSuperseded, exitHeld},
-		{writer.ErrLineageTaken, exitHeld},
-		{history.ErrForked, exitHeld},
-		{history.ErrLineageForked, exitHeld},
-		{apply.ErrOtherTarget, exitOtherTarget},
-		{archive.ErrForeign, exitOtherTarget},
-		{signing.ErrUntrusted, exitTrust},
-		{archive.ErrDenied, exitStoreAccess},
-		{wiring.ErrNoFolder, exitStoreAccess},
-		{s3api.ErrNoCredentials, exitStoreAccess},
-		{mirror.ErrSwept, exitContinue},
-		{writer.ErrTooOld, exitContinue},
+		{history.ErrNoBackup, noBackup},
+		{backup.ErrOutOfTime, later},
+		{backup.ErrRunning, held},
+		{backup.ErrPrefixShared, held},
+		{backup.ErrUncaptured, database},
+		{writer.ErrSuperseded, held},
+		{writer.ErrLineageTaken, held},
+		{history.ErrForked, held},
+		{history.ErrLineageForked, held},
+		{apply.ErrOtherTarget, otherTarget},
+		{archive.ErrForeign, otherTarget},
+		{signing.ErrUntrusted, trust},
+		{archive.ErrDenied, storeAccess},
+		{wiring.ErrNoFolder, storeAccess},
+		{s3api.ErrNoCredentials, storeAccess},
+		{mirror.ErrSwept, later},
+		{writer.ErrTooOld, later},
 	} {
 		if errors.Is(err, named.err) {
 			return named.code, true
@@ -46,18 +51,18 @@ func archiveCode(err error) int {
 	_, isAnswer := errors.AsType[*s3api.AnswerError](err)
 	switch fault.ClassOf(err) { //nolint:exhaustive // the others are nobody's to expect here
 	case fault.Corrupt:
-		return exitIntegrity
+		return integrity
 	case fault.Gap:
-		return exitGap
+		return gap
 	case fault.Fenced:
-		return exitHeld
+		return held
 	case fault.Retryable, fault.UnknownOutcome:
-		return exitStoreAway
+		return storeAway
 	case fault.Misconfigured:
 		if isAnswer {
-			return exitStoreAccess // of the bucket, its region, its rules: only the store could tell
+			return storeAccess // of the bucket, its region, its rules: only the store could tell
 		}
-		return exitUsage
+		return usage
 	}
-	return exitInternal
+	return internal
 }

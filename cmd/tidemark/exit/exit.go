@@ -1,4 +1,4 @@
-package main
+package exit
 
 import (
 	"errors"
@@ -8,51 +8,52 @@ import (
 
 // The exit codes, one table for every verb.
 const (
-	exitDone        = 0
-	exitInternal    = 1
-	exitUsage       = 2
-	exitWarnings    = 3
-	exitNoBackup    = 10
-	exitHeld        = 11
-	exitTrust       = 12
-	exitIntegrity   = 13
-	exitGap         = 14
-	exitOtherTarget = 15
-	exitStoreAccess = 20
-	exitStoreAway   = 21
-	exitDatabase    = 30
-	exitContinue    = 75
-	exitInterrupted = 130
+	done         = 0
+	internal     = 1
+	usage        = 2
+	warnings     = 3
+	noBackup     = 10
+	held         = 11
+	trust        = 12
+	integrity    = 13
+	gap          = 14
+	otherTarget  = 15
+	storeAccess  = 20
+	storeAway    = 21
+	database     = 30
+	later        = 75
+	interruption = 130
 )
 
-func exitCode(err error, interrupted bool) int {
+// Code is the code for an error. interrupted: a signal asked the command to end.
+func Code(err error, interrupted bool) int {
 	_, isUsage := errors.AsType[usageError](err)
 	_, isWarning := errors.AsType[warned](err)
 	_, isDatabase := errors.AsType[databaseError](err)
 	_, isArchive := errors.AsType[archiveError](err)
 	switch code, named := namedCode(err); {
 	case err == nil:
-		return exitDone
+		return done
 	case interrupted:
-		return exitInterrupted
+		return interruption
 	case isUsage:
-		return exitUsage
+		return usage
 	case isWarning:
-		return exitWarnings
+		return warnings
 	case named:
 		return code
 	case isDatabase:
-		return exitDatabase
+		return database
 	case isArchive:
 		return archiveCode(err)
 	case fault.Is(err, fault.Misconfigured), fault.ClassOf(err) == fault.Unclassified:
-		return exitUsage // what no verb classified comes from the parser of the command line
+		return usage // what no verb classified comes from the parser of the command line
 	}
-	return exitInternal
+	return internal
 }
 
-// message is err for a person: what happened and what to do.
-func message(err error) string {
+// Message is err for a person: what happened and what to do.
+func Message(err error) string {
 	_, isWarning := errors.AsType[warned](err)
 	_, isArchive := errors.AsType[archiveError](err)
 	switch {
