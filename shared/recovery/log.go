@@ -2,11 +2,10 @@ package recovery
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"tidemark/shared/position"
-	"tidemark/shared/record"
+	"tidemark/shared/recovery/replay"
 )
 
 // Log is the log that holds the tail: Kafka's topics.
@@ -17,10 +16,9 @@ type Log interface {
 	Topics(ctx context.Context, names []string) (map[string]Topic, error)
 	// Bounds gives where partitions begin and end, as asked now.
 	Bounds(ctx context.Context, partitions []position.Partition) (map[position.Partition]Bounds, error)
-	// EpochEnd is the offset behind the last record of a leader epoch, as the log has it now.
+	// EpochEnd is the offset behind the last record of a leader epoch, as the log has it now. fault.Gap when the log never came
+	// to that epoch.
 	EpochEnd(ctx context.Context, p position.Partition, epoch int32) (position.Offset, error)
-	// OffsetAt is the offset of the first record of that time or later, the end when there is none.
-	OffsetAt(ctx context.Context, p position.Partition, at time.Time) (position.Offset, error)
 	// Open reads partitions from these offsets on, committed records alone. The caller closes the tail.
 	Open(ctx context.Context, from position.Cut) (Tail, error)
 }
@@ -42,16 +40,14 @@ type Bounds struct {
 	End    position.Offset // the high watermark
 }
 
-// Tail is a reader of several partitions. It belongs to one goroutine.
-type Tail interface {
-	// Next gives the records that came next, in order within a partition, and how far each partition that moved was read:
-	// behind control batches and records of aborted transactions too, which are not among the records. It waits for something
-	// to come, as long as the context lasts.
-	//
-	// Errors: ErrOutOfRange when the log no longer has the next offset; nothing is ever skipped in silence.
-	Next(ctx context.Context) (record.Batch, position.Cut, error)
-	Close()
-}
+// Tail is a reader of several partitions.
+type Tail = replay.Tail
 
-// ErrOutOfRange says that the log does not have the offset that is to be read next. Its class is fault.Gap.
-var ErrOutOfRange = errors.New("the log does not have the next offset")
+// ErrOutOfRange says that the log does not have the offset that is to be read next.
+var ErrOutOfRange = replay.ErrOutOfRange
+
+// Applier applies records to the target that is being recovered.
+type Applier = replay.Applier
+
+// Replayed counts what a replay did.
+type Replayed = replay.Counts
