@@ -20,8 +20,13 @@ type Database interface {
 	// then on a function that still applies to this database is refused. ErrNotEmpty unless the database is empty.
 	Claim(ctx context.Context, t Try) error
 	// Restore brings the base in and goes on where an earlier call stopped. Restored checkpoints have the new incarnation.
+	//
+	// Replay starts where they stand, so before the base counts as restored: every partition of Try.Ends has a checkpoint, at 0
+	// where the base has none; and every gap of Try.Accepted, in its order, has a row among the ledger's gaps and has moved the
+	// checkpoint that stands in it to its end, both in one transaction. A checkpoint never moves back. A later call comes with
+	// the gaps that were accepted since, also when the base is in: those that have no row yet are taken then.
 	Restore(ctx context.Context, b Base) (Restored, error)
-	// Positions are where the flow's partitions stand now: replay's progress.
+	// Positions are where the flow's partitions stand now: replay's progress. Asked only when the base is in.
 	Positions(ctx context.Context, flow string) (position.Cut, error)
 	// Settle sets the sequences anew, to what the tables have, and makes the target live, or held, with an audit row. Called
 	// again it changes nothing.
@@ -47,7 +52,7 @@ type Try struct {
 	Base        layout.ID            `json:"base"`
 	Statement   manifest.Digest      `json:"statement"` // of the base
 	Ends        body.Cut             `json:"ends"`      // up to where it replays, fixed once
-	Accepted    []body.Gap           `json:"accepted"`  // what an operator said may be missing
+	Accepted    []body.Gap           `json:"accepted"`  // what an operator said may be missing; what Look gives is as of the claim
 	Began       time.Time            `json:"began"`
 	Actor       string               `json:"actor"`
 }

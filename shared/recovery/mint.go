@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"tidemark/shared/archive"
 	"tidemark/shared/archive/history"
@@ -24,12 +25,15 @@ func (o Options) mint(ctx context.Context, t Try) error {
 	if life, known := h.Life(t.Lineage); known {
 		return heldUnless(life.RunID == t.RunID, t, life.RunID)
 	}
-	envelope, err := o.record(ctx, t)
+	primary := o.Archive.Primary()
+	if err := h.ReachedPlace(primary.Name); err != nil {
+		return err // its sweeps and its lives decide what may be written
+	}
+	envelope, err := o.record(ctx, h, t)
 	if err != nil {
 		return err
 	}
-	primary := o.Archive.Primary()
-	err = archive.Put(ctx, primary, layout.Lineage(t.Lineage), envelope)
+	err = archive.PutUnlessTaken(ctx, primary, layout.Lineage(t.Lineage), envelope)
 	if errors.Is(err, archive.ErrExists) { // another was first, or an earlier try of ours signed other bytes
 		if h, err = history.Read(ctx, o.Archive); err != nil {
 			return lineageForked(err)
@@ -41,7 +45,7 @@ func (o Options) mint(ctx context.Context, t Try) error {
 		return fmt.Errorf("take life %s: %w", t.Lineage, err)
 	}
 	for _, place := range o.Archive.Places[1:] {
-		if err := archive.Put(ctx, place, layout.Lineage(t.Lineage), envelope); errors.Is(err, archive.ErrExists) {
+		if err := archive.PutUnlessTaken(ctx, place, layout.Lineage(t.Lineage), envelope); errors.Is(err, archive.ErrExists) {
 			return lineageForked(fault.New(fault.Fenced, "the %s bucket has another record of life %s: %w", place.Name, t.Lineage,
 				history.ErrLineageForked))
 		}
@@ -50,7 +54,7 @@ func (o Options) mint(ctx context.Context, t Try) error {
 }
 
 // record is the life's record, signed, after what it refers to is stored.
-func (o Options) record(ctx context.Context, t Try) ([]byte, error) {
+func (o Options) record(ctx context.Context, h *history.History, t Try) ([]byte, error) {
 	cut, err := notice.Encode(notice.SharedCut{Version: document.Version, Cut: t.Ends})
 	if err != nil {
 		return nil, fault.Wrap(fault.Bug, err)
@@ -58,6 +62,15 @@ func (o Options) record(ctx context.Context, t Try) ([]byte, error) {
 	packed, err := o.Pack(cut)
 	if err != nil {
 		return nil, err
+	}
+	condemned, err := h.Condemned(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if condemned.Has(packed.Object.Digest) {
+		// An earlier try stored it and died before its record, and a sweep has named it since. The run's id alone would not do
+		// as the salt: a resumed recovery has the same one, and a sweep may have named that form too.
+		packed = packed.Salted(t.RunID.String() + " " + o.Now().UTC().Format(time.RFC3339Nano))
 	}
 	for i, place := range o.Archive.Places {
 		if err := archive.Put(ctx, place, layout.Object(packed.Object.Digest), packed.Stored); err != nil && i == 0 {

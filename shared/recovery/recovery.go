@@ -12,8 +12,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	"tidemark/shared/apply"
@@ -24,7 +22,6 @@ import (
 	"tidemark/shared/manifest"
 	"tidemark/shared/manifest/body"
 	"tidemark/shared/position"
-	"tidemark/shared/record"
 	"tidemark/shared/signing"
 )
 
@@ -89,125 +86,121 @@ type Report struct {
 func Prepare(ctx context.Context, o Options) (Plan, error) {
 	var plan Plan
 	found, err := o.Database.Look(ctx)
-	if errors.Is(err, ErrNotEmpty) {
-		return plan, refuse(fault.Misconfigured, &RefusalError{
-			Name: TargetNotEmpty, What: err.Error(), Err: err, Override: "an empty database", Loses: "nothing",
-		})
-	}
 	if err != nil {
-		return plan, err
+		return plan, notEmpty(err)
 	}
 	plan.Resumed, plan.Settled = found.Try, found.Settled
+	if err := o.owns(found.Try); err != nil {
+		return plan, err
+	}
+	if plan.Settled {
+		plan.Choice, plan.Warnings = o.past(ctx, found.Try)
+		return plan, nil
+	}
 	if plan.Choice, err = o.choose(ctx, found.Try); err != nil {
 		return plan, err
 	}
-	plan.Warnings = o.freshness(plan.Choice)
-	if o.RequireFresh && !plan.Choice.FreshnessProven {
-		return plan, refuse(fault.Misconfigured, &RefusalError{
-			Name: FreshnessUnproven, What: "nobody remembers which manifest is the newest", Override: "--allow-older REASON",
-			Loses: "what was backed up after this manifest, if anything was",
-		})
-	}
-	if plan.Settled {
-		return plan, nil
-	}
-	return plan, o.tally(ctx, &plan)
-}
-
-// choose takes the manifest of the earlier try, or the newest.
-func (o Options) choose(ctx context.Context, earlier *Try) (history.Choice, error) {
-	h, err := history.Read(ctx, o.Archive)
-	if err != nil {
-		return history.Choice{}, lineageForked(err)
-	}
-	request := history.Request{Run: o.Manifest, AllowOlder: o.AllowOlder != ""}
-	if earlier != nil {
-		request = history.Request{Run: earlier.Base.Run, AllowOlder: true} // it was judged when the try began
-	} else if o.HighWater != nil {
-		if request.Mark, err = o.HighWater.Load(ctx); err != nil {
-			return history.Choice{}, err
+	if found.Try == nil {
+		if plan.Warnings, err = o.freshness(plan.Choice); err != nil {
+			return plan, err
 		}
 	}
-	choice, err := h.Choose(ctx, request)
-	if err != nil {
-		return choice, named(err)
-	}
-	if earlier != nil && choice.Manifest.Digest != earlier.Statement {
-		return choice, refuse(fault.Corrupt, &RefusalError{
-			Name: Corrupt, What: fmt.Sprintf("manifest %s is not the one that the earlier try began with", choice.Manifest.ID),
-		})
-	}
-	return choice, nil
+	err = o.tally(ctx, &plan, found)
+	return plan, err
 }
 
-// named gives an error of the choice its name.
-func named(err error) error {
-	r := &RefusalError{What: err.Error(), Err: err}
-	switch {
-	case errors.Is(err, history.ErrNoBackup):
-		r.Name = NoBackup
-	case errors.Is(err, history.ErrOlderThanSeen):
-		r.Name, r.Override, r.Loses = OlderThanSeen, "--allow-older REASON", "what only the newer manifest has and the log no longer"
-	case errors.Is(err, signing.ErrUntrusted):
-		r.Name = Untrusted
-	case fault.Is(err, fault.Corrupt):
-		r.Name = Corrupt
-	default:
+// notEmpty names a database's refusal.
+func notEmpty(err error) error {
+	if !errors.Is(err, ErrNotEmpty) {
 		return err
 	}
-	class := fault.ClassOf(err)
-	refusal := refuse(class, r)
-	if hint := fault.HintOf(err); hint != "" && r.Override == "" {
-		return fault.New(class, "%w", r).WithHint("%s", hint)
+	class := fault.Misconfigured
+	if fault.Is(err, fault.Fenced) {
+		class = fault.Fenced // another recovery was first
 	}
-	return refusal
+	return refuse(class, &RefusalError{
+		Name: TargetNotEmpty, What: err.Error(), Err: err, Override: "name an empty database", Loses: "nothing",
+	})
 }
 
-func (o Options) freshness(c history.Choice) (warnings []string) {
-	for _, passed := range c.Passed {
-		warnings = append(warnings, fmt.Sprintf("manifest %s was passed over: %v", passed.ID, passed.Reason))
+// owns refuses to go on with a try that is of another target, or of another manifest than is asked for.
+func (o Options) owns(earlier *Try) error {
+	switch {
+	case earlier == nil:
+		return nil
+	case earlier.TargetID != o.Archive.Target:
+		return refuse(fault.Misconfigured, &RefusalError{
+			Name: IdentityMismatch, What: fmt.Sprintf("the database belongs to a recovery of target %s, the archive is of %s",
+				earlier.TargetID, o.Archive.Target),
+		})
+	case !o.Manifest.IsZero() && o.Manifest != earlier.Base.Run:
+		return refuse(fault.Misconfigured, &RefusalError{
+			Name: TargetNotEmpty, What: fmt.Sprintf("the database belongs to a recovery from manifest %s, not of run %s", earlier.Base,
+				o.Manifest), Override: "name that manifest or an empty database", Loses: "nothing",
+		})
 	}
-	if !c.FreshnessProven {
-		warnings = append(warnings, FreshnessUnproven+": nobody outside the buckets remembers which manifest is the newest")
-	}
-	return warnings
+	return nil
 }
 
 // tally holds the log against the cut, or against where the earlier try ends.
-func (o Options) tally(ctx context.Context, plan *Plan) error {
-	b := plan.Choice.Body
-	if b.Snapshot.ClusterID != "" {
+func (o Options) tally(ctx context.Context, plan *Plan, found Found) error {
+	if made := plan.Choice.Body.Snapshot.ClusterID; made != "" {
 		id, err := o.Log.ClusterID(ctx)
 		if err != nil {
 			return err
 		}
-		if id != b.Snapshot.ClusterID {
+		if id != made {
 			return refuse(fault.Misconfigured, &RefusalError{
-				Name: IdentityMismatch, What: fmt.Sprintf("the log is cluster %s, the manifest was made from %s", id, b.Snapshot.ClusterID),
+				Name: IdentityMismatch, What: fmt.Sprintf("the log is cluster %s, the manifest was made from %s", id, made),
 			})
 		}
 	}
-	in := &inspection{log: o.Log, cut: b.Cut, now: o.Now(), allowGap: o.AllowGap}
+	in := &inspection{
+		log: o.Log, body: plan.Choice.Body, now: o.Now(), actor: o.Actor, allowGap: o.AllowGap, try: found.Try,
+	}
+	if found.Restored {
+		var err error
+		if in.stand, err = o.stand(ctx, found.Try.Ends); err != nil {
+			return err
+		}
+	}
 	tallies, err := in.inspect(ctx)
 	plan.Warnings = append(plan.Warnings, in.warnings...)
 	if err != nil {
 		return err
 	}
-	plan.Tallies, plan.Gaps = tallies, in.gaps
-	if plan.Resumed != nil {
-		plan.Gaps = plan.Resumed.Accepted
-		ends := map[string]position.Cut{}
-		for i, t := range plan.Tallies { // where it ends was fixed when it began
-			if ends[t.Flow] == nil {
-				ends[t.Flow] = plan.Resumed.Ends.Offsets(t.Flow)
-			}
-			plan.Tallies[i].Until = ends[t.Flow][t.Partition]
+	if found.Try != nil {
+		plan.Gaps = append(plan.Gaps, found.Try.Accepted...)
+	}
+	plan.Tallies, plan.Gaps = tallies, append(plan.Gaps, in.gaps...)
+	for _, t := range tallies {
+		if t.Unstable != 0 && found.Try == nil {
+			plan.Warnings = append(plan.Warnings, fmt.Sprintf("transactions are open in %s: [%d,%d) is left to the live function",
+				t.Partition, t.Until, t.Unstable))
 		}
 	}
 	return nil
 }
 
+// stand is where the database's checkpoints stand, by flow.
+func (o Options) stand(ctx context.Context, ends body.Cut) (map[string]position.Cut, error) {
+	stand := map[string]position.Cut{}
+	for _, p := range ends {
+		if stand[p.Flow] != nil {
+			continue
+		}
+		at, err := o.Database.Positions(ctx, p.Flow)
+		if err != nil {
+			return nil, err
+		}
+		stand[p.Flow] = at
+	}
+	return stand, nil
+}
+
 // Run recovers. Called again after whatever stopped it, it goes on with what it has.
+//
+// Errors: as Prepare's; what stopped the restore, the replay or the end. Nothing else than nil means that the target is live.
 func Run(ctx context.Context, o Options) (Report, error) {
 	report := Report{Replayed: map[string]Replayed{}}
 	plan, err := Prepare(ctx, o)
@@ -224,23 +217,31 @@ func Run(ctx context.Context, o Options) (Report, error) {
 	})
 	report.Warnings = append(report.Warnings, report.Restored.Warnings...)
 	if err != nil {
-		return report, fmt.Errorf("restore manifest %s: %w", plan.Choice.Manifest.ID, err)
+		return report, fmt.Errorf("restore manifest %s: %w", plan.Choice.Manifest.ID, notEmpty(err))
 	}
 	report.Restore, began = o.Now().Sub(began), o.Now()
 	if err := o.replayFlows(ctx, plan, &report); err != nil {
 		return report, err
 	}
 	report.Replay = o.Now().Sub(began)
+	if err := o.holds(ctx, report.Try); err != nil {
+		return report, err
+	}
 	return report, o.Database.Settle(ctx, Settlement{Try: report.Try, State: apply.StateLive, Report: report})
 }
 
 // begin takes the database and the life, or finds that an earlier call has.
 func (o Options) begin(ctx context.Context, plan Plan) (Try, error) {
 	if plan.Resumed != nil {
+		t := *plan.Resumed
 		if plan.Settled {
-			return *plan.Resumed, nil
+			return t, nil
 		}
-		return *plan.Resumed, o.mint(ctx, *plan.Resumed)
+		t.Accepted = plan.Gaps
+		if err := o.mint(ctx, t); err != nil {
+			return t, err
+		}
+		return t, o.holds(ctx, t)
 	}
 	h, err := history.Read(ctx, o.Archive)
 	if err != nil {
@@ -256,24 +257,48 @@ func (o Options) begin(ctx context.Context, plan Plan) (Try, error) {
 		Statement: m.Digest, Ends: plan.ends(), Accepted: plan.Gaps, Began: o.Now().UTC(), Actor: o.Actor,
 	}
 	if err := o.Database.Claim(ctx, t); err != nil {
-		return t, err
+		return t, notEmpty(err)
 	}
 	return t, o.mint(ctx, t)
 }
 
+// holds refuses to go on with a life that is not the latest any more: a recovery into another database began after this one
+// and found its life taken, so it took the next.
+func (o Options) holds(ctx context.Context, t Try) error {
+	h, err := history.Read(ctx, o.Archive)
+	if err != nil {
+		return lineageForked(err)
+	}
+	latest, err := h.Latest(ctx)
+	if err != nil {
+		return err
+	}
+	life, known := h.Life(t.Lineage)
+	switch {
+	case t.Lineage.Before(latest):
+		return refuse(fault.Fenced, &RefusalError{
+			Name: HeldByAnother, What: fmt.Sprintf("life %s was taken after life %s, which this recovery has", latest, t.Lineage),
+			Override: "drop this database", Loses: "nothing: the other recovery goes on",
+		})
+	case !known && h.Reached() != nil:
+		return h.Reached() // its record may be there
+	}
+	return heldUnless(known && life.RunID == t.RunID, t, life.RunID)
+}
+
 // ends is the cut up to which the log is replayed: what parent and child have in common.
 func (p Plan) ends() body.Cut {
-	generation := map[string]int64{}
-	key := func(flow, topic string, number int32) string { return fmt.Sprintf("%s %s/%d", flow, topic, number) }
+	known := map[place]body.Partition{}
 	for _, c := range p.Choice.Body.Cut {
-		generation[key(c.Flow, c.Topic, c.Partition)] = c.Generation
+		known[placeOf(c)] = c
 	}
 	ends := body.Cut{}
 	for _, t := range p.Tallies {
-		ends = append(ends, body.Partition{
+		end := body.Partition{
 			Flow: t.Flow, Topic: t.Partition.Topic, Partition: t.Partition.Number, NextOffset: max(t.Until, t.From),
-			Generation: generation[key(t.Flow, t.Partition.Topic, t.Partition.Number)],
-		})
+		}
+		end.Generation = known[placeOf(end)].Generation
+		ends = append(ends, end)
 	}
 	ends.Sort()
 	return ends
@@ -285,76 +310,4 @@ func (o Options) fetch(ctx context.Context, object manifest.Object) ([]byte, err
 		return nil, err
 	}
 	return o.Archive.Unpack(stored, object, object.PlainSize)
-}
-
-// replayFlows replays each flow from where its checkpoints stand.
-func (o Options) replayFlows(ctx context.Context, plan Plan, report *Report) error {
-	flows := map[string]position.Cut{}
-	for _, p := range report.Try.Ends {
-		flows[p.Flow] = report.Try.Ends.Offsets(p.Flow)
-	}
-	for _, flow := range slices.Sorted(maps.Keys(flows)) {
-		counts, err := o.replayFlow(ctx, flow, flows[flow])
-		report.Replayed[flow] = counts
-		if err != nil {
-			return fmt.Errorf("replay flow %s: %w", flow, o.vanished(ctx, plan, err))
-		}
-	}
-	return nil
-}
-
-// vanished asks the log again when it lost in flight what was to be read next, so that the refusal has its name.
-func (o Options) vanished(ctx context.Context, plan Plan, err error) error {
-	if !errors.Is(err, ErrOutOfRange) {
-		return err
-	}
-	var cut body.Cut
-	for _, t := range plan.Tallies {
-		at, failed := o.Database.Positions(ctx, t.Flow)
-		if failed != nil {
-			return errors.Join(err, failed)
-		}
-		cut = append(cut, body.Partition{
-			Flow: t.Flow, Topic: t.Partition.Topic, Partition: t.Partition.Number, NextOffset: max(at[t.Partition], t.From),
-		})
-	}
-	in := &inspection{log: o.Log, cut: cut, now: o.Now()}
-	if _, refused := in.inspect(ctx); refused != nil {
-		return refused
-	}
-	return err
-}
-
-func (o Options) replayFlow(ctx context.Context, flow string, ends position.Cut) (counts Replayed, err error) {
-	from, err := o.Database.Positions(ctx, flow)
-	if err != nil {
-		return counts, err
-	}
-	applier, err := o.Applier(flow)
-	if err != nil {
-		return counts, err
-	}
-	open := position.Cut{}
-	for p, end := range ends {
-		if from[p] < end {
-			open[p] = from[p]
-		}
-	}
-	if len(open) == 0 {
-		return counts, nil
-	}
-	tail, err := o.Log.Open(ctx, open)
-	if err != nil {
-		return counts, err
-	}
-	defer tail.Close()
-	r := &replay{
-		tail: tail, applier: applier, ends: ends, reached: maps.Clone(from), queues: map[position.Partition][]record.Record{},
-		counts: &counts, report: func(c Replayed) {
-			if o.OnReplay != nil {
-				o.OnReplay(flow, c)
-			}
-		},
-	}
-	return counts, r.run(ctx)
 }

@@ -2,55 +2,110 @@ package recovery
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"tidemark/shared/fault"
 )
 
-// RefusalError is why a recovery does not go on, under the name by which operators and runbooks know it.
+// Name is what operators and runbooks call a refusal.
+type Name string
+
+// The names.
+const (
+	NoBackup               Name = "no_backup"
+	Untrusted              Name = "untrusted"
+	Corrupt                Name = "corrupt"
+	OlderThanSeen          Name = "older_than_seen"
+	LogTruncated           Name = "log_truncated"
+	TopicRecreated         Name = "topic_recreated"
+	LogShorterThanManifest Name = "log_shorter_than_manifest"
+	PartitionVanished      Name = "partition_vanished"
+	TombstonesExpired      Name = "tombstones_expired"
+	TargetNotEmpty         Name = "target_not_empty"
+	IdentityMismatch       Name = "identity_mismatch"
+	HeldByAnother          Name = "held_by_another"
+	LineageForked          Name = "lineage_forked"
+	FreshnessUnproven      Name = "freshness_unproven"
+)
+
+// Meaning says to an operator what has happened when a recovery refuses by this name.
+func (n Name) Meaning() string {
+	switch n {
+	case NoBackup:
+		return "there is nothing to recover from"
+	case Untrusted:
+		return "nobody whom this configuration trusts vouches for the backup"
+	case Corrupt:
+		return "what the buckets hold is not what was backed up"
+	case OlderThanSeen:
+		return "a newer backup was committed, and it is gone or cannot be used"
+	case LogTruncated:
+		return "the log let go of records that the backup does not have"
+	case TopicRecreated:
+		return "another topic has the old one's name: the backup's offsets mean nothing in it"
+	case LogShorterThanManifest:
+		return "the log lost records that were in it, or it is another log"
+	case PartitionVanished:
+		return "the log lacks a partition that the backup stands in"
+	case TombstonesExpired:
+		return "the compacted log may have let go of deletes: rows that were deleted would come back"
+	case TargetNotEmpty:
+		return "a recovery writes over nothing that it did not make"
+	case IdentityMismatch:
+		return "archive, log and database do not belong to one target"
+	case HeldByAnother:
+		return "another recovery took the target's next life, and one alone goes live"
+	case LineageForked:
+		return "two databases hold themselves for one life of the target"
+	case FreshnessUnproven:
+		return "a newer backup may have been there and gone"
+	}
+	return ""
+}
+
+// RefusalError is why a recovery does not go on.
 type RefusalError struct {
-	Name     string
+	Name     Name
 	What     string // what was found
-	Override string // what would go on all the same; empty: nothing
+	Override string // what would go on all the same; empty: what is behind it says so, or nothing would
 	Loses    string // what that would lose
 	Err      error  // what is behind it, if anything
 }
 
-// The names.
-const (
-	NoBackup               = "no_backup"
-	Untrusted              = "untrusted"
-	Corrupt                = "corrupt"
-	OlderThanSeen          = "older_than_seen"
-	LogTruncated           = "log_truncated"
-	TopicRecreated         = "topic_recreated"
-	LogShorterThanManifest = "log_shorter_than_manifest"
-	PartitionVanished      = "partition_vanished"
-	TombstonesExpired      = "tombstones_expired"
-	TargetNotEmpty         = "target_not_empty"
-	IdentityMismatch       = "identity_mismatch"
-	HeldByAnother          = "held_by_another"
-	LineageForked          = "lineage_forked"
-	FreshnessUnproven      = "freshness_unproven"
-)
-
 // Error names the refusal and says what was found.
-func (r *RefusalError) Error() string { return r.Name + ": " + r.What }
+func (r *RefusalError) Error() string { return string(r.Name) + ": " + r.What }
 
 // Unwrap gives what is behind it.
 func (r *RefusalError) Unwrap() error { return r.Err }
 
+// hint says what it means, what would go on all the same and what that would lose.
+func (r *RefusalError) hint() string {
+	hint, behind := r.Name.Meaning(), fault.HintOf(r.Err)
+	switch {
+	case r.Override != "":
+		return hint + "; to go on: " + r.Override + "; that loses " + r.Loses
+	case behind != "":
+		return hint + "; " + behind
+	}
+	return hint + "; nothing overrides this"
+}
+
+// mostNamed is how many findings of one kind are told one by one.
+const mostNamed = 5
+
 // refuse makes an error of refusals of one kind: the class says what a caller does, the hint what an operator can.
 func refuse(class fault.Class, refusals ...*RefusalError) error {
-	texts := make([]string, len(refusals))
-	for i, r := range refusals {
-		texts[i] = r.What
+	var texts []string
+	for _, r := range refusals {
+		if !slices.Contains(texts, r.What) { // partitions of one topic have one topic
+			texts = append(texts, r.What)
+		}
 	}
 	first := *refusals[0]
-	first.What = strings.Join(texts, "; ")
-	hint := "nothing overrides this"
-	if first.Override != "" {
-		hint = fmt.Sprintf("%s goes on; lost is %s", first.Override, first.Loses)
+	first.What = strings.Join(texts[:min(len(texts), mostNamed)], "; ")
+	if more := len(texts) - mostNamed; more > 0 {
+		first.What += fmt.Sprintf("; and %d more", more)
 	}
-	return fault.New(class, "%w", &first).WithHint("%s", hint)
+	return fault.New(class, "%w", &first).WithHint("%s", first.hint())
 }

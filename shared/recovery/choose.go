@@ -1,0 +1,91 @@
+package recovery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"tidemark/shared/archive"
+	"tidemark/shared/archive/history"
+	"tidemark/shared/fault"
+	"tidemark/shared/signing"
+)
+
+// choose takes the manifest of the earlier try, or the newest.
+func (o Options) choose(ctx context.Context, earlier *Try) (history.Choice, error) {
+	h, err := history.Read(ctx, o.Archive)
+	if err != nil {
+		return history.Choice{}, named(lineageForked(err))
+	}
+	request := history.Request{Run: o.Manifest, AllowOlder: o.AllowOlder != ""}
+	if earlier != nil {
+		request = history.Request{Run: earlier.Base.Run, AllowOlder: true} // it was judged when the try began
+	} else if o.HighWater != nil {
+		if request.Mark, err = o.HighWater.Load(ctx); err != nil {
+			return history.Choice{}, err
+		}
+	}
+	choice, err := h.Choose(ctx, request)
+	if err != nil {
+		return choice, named(err)
+	}
+	if earlier != nil && choice.Manifest.Digest != earlier.Statement {
+		return choice, refuse(fault.Corrupt, &RefusalError{
+			Name: Corrupt, What: fmt.Sprintf("manifest %s is not the one that the earlier try began with", choice.Manifest.ID),
+		})
+	}
+	return choice, nil
+}
+
+// past is what a try that has ended came from, if it is still there.
+func (o Options) past(ctx context.Context, ended *Try) (history.Choice, []string) {
+	choice, err := o.choose(ctx, ended)
+	if err != nil {
+		return choice, []string{"the recovery ended before, and its manifest cannot be used any more: " + err.Error()}
+	}
+	return choice, nil
+}
+
+// named gives an error of the choice its name.
+func named(err error) error {
+	r := &RefusalError{What: err.Error(), Err: err}
+	_, isNamed := errors.AsType[*RefusalError](err)
+	switch {
+	case isNamed:
+		return err
+	case errors.Is(err, history.ErrNoBackup):
+		r.Name = NoBackup
+	case errors.Is(err, history.ErrOlderThanSeen):
+		r.Name, r.Override, r.Loses = OlderThanSeen, "--allow-older REASON", "what only the newer manifest has and the log no longer"
+	case errors.Is(err, archive.ErrForeign):
+		r.Name = IdentityMismatch
+	case errors.Is(err, history.ErrForked):
+		r.Name = LineageForked
+	case errors.Is(err, signing.ErrUntrusted):
+		r.Name = Untrusted
+	case fault.Is(err, fault.Corrupt):
+		r.Name = Corrupt
+	default:
+		return err
+	}
+	return refuse(fault.ClassOf(err), r)
+}
+
+// freshness says how sure it is that the choice is the newest, and refuses when it must be.
+func (o Options) freshness(c history.Choice) (warnings []string, err error) {
+	for _, passed := range c.Passed {
+		warnings = append(warnings, fmt.Sprintf("manifest %s was passed over: %v", passed.ID, passed.Reason))
+	}
+	switch {
+	case c.FreshnessProven:
+		return warnings, nil
+	case o.AllowOlder != "":
+		return append(warnings, string(FreshnessUnproven)+", accepted: "+o.AllowOlder), nil
+	case o.RequireFresh:
+		return warnings, refuse(fault.Misconfigured, &RefusalError{
+			Name: FreshnessUnproven, What: "nobody outside the buckets remembers which manifest is the newest",
+			Override: "--allow-older REASON", Loses: "what was backed up after this manifest, if anything was",
+		})
+	}
+	return append(warnings, string(FreshnessUnproven)+": nobody outside the buckets remembers which manifest is the newest"), nil
+}
