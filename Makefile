@@ -80,14 +80,14 @@ build/report: FORCE
 
 # Drills run binaries that they build, of which go's cache of results knows nothing: hence -count=1.
 define run_tests
-go test -race -count=1 -timeout 10m -tags $(TAGS) -json ./... | build/report lines -save build/test.json
+go test -race -count=1 -timeout 25m -tags $(TAGS) -json ./... | build/report lines -save build/test.json
 endef
 
 test: build/report ## Run every test with the race detector; fails on a skipped one
 	$(run_tests)
 
 integration: build/report ## Run the tests that need real Kafka brokers (Java 17), MinIO and AWS's stand-ins
-	go test -race -count=1 -tags integration -timeout 10m -json ./tests/integration/... ./localstack/... \
+	go test -race -count=1 -tags integration -timeout 25m -json ./tests/integration/... ./localstack/... \
 	  ./shared/archive/... ./shared/signing/... ./shared/wiring/... | build/report lines
 
 build/test.json: $(SOURCES) | build/report

@@ -22,13 +22,13 @@ func newRoot() *cobra.Command {
 		Long: "The operator's command of Tidemark. Settings come from TIDEMARK_* variables; docs/configuration.md lists them.\n" +
 			"Exit codes: 0 done, 1 internal, 2 usage or configuration, 3 done with warnings, 10 no backup, 11 held by another,\n" +
 			"12 trust, 13 integrity, 14 a gap, 15 another target, 20 access to the store, 21 the store is away, 30 PostgreSQL,\n" +
-			"75 to be continued, 130 interrupted. Any other code is a failure.",
+			"31 Kafka, 75 to be continued, 130 interrupted. Any other code is a failure.",
 		Version: version, SilenceErrors: true, SilenceUsage: true,
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exit.Usage(err) })
 	flow := &cobra.Command{Use: "flow", Short: "Acts on a flow"}
 	flow.AddCommand(newFlowStart())
-	root.AddCommand(newMigrate(), newInit(), flow, newBackup(), newManifests(), newDoctor(), newExpire(), newCopy(), newKeep(), newUnkeep(), newRevoke(), newKeys())
+	root.AddCommand(newMigrate(), newInit(), flow, newBackup(), newRecover(), newManifests(), newDoctor(), newExpire(), newCopy(), newKeep(), newUnkeep(), newRevoke(), newKeys())
 	return root
 }
 

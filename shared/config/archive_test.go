@@ -84,7 +84,7 @@ func TestLoadArchivist(t *testing.T) {
 	t.Parallel()
 	t.Run("KeepsLimits", func(t *testing.T) {
 		t.Parallel()
-		covered(t, archiveLimits(), config.ArchivistSettings())
+		covered(t, archiveLimits(), config.Archivist{}.Settings())
 		for _, l := range archiveLimits() {
 			for _, value := range l.takes {
 				if _, err := archivist(l.setting + "=" + value).loadArchivist(); err != nil {
@@ -156,12 +156,12 @@ func TestLoadArchivist(t *testing.T) {
 	})
 	t.Run("NeedsNoDatabase", func(t *testing.T) {
 		t.Parallel()
-		for _, s := range config.ArchivistSettings() {
+		for _, s := range (config.Archivist{}).Settings() {
 			if strings.Contains(s.Name, "DATABASE") || s.Name == "TIDEMARK_FLOW_FILE" {
 				t.Errorf("%s is read", s.Name)
 			}
 		}
-		for _, s := range slices.Concat(config.ApplySettings(), config.CommandSettings()) {
+		for _, s := range slices.Concat(config.ApplySettings(), config.Command{}.Settings()) {
 			if s.Name == "TIDEMARK_TARGET_ID" || s.Name == "TIDEMARK_LOG_LEVEL" {
 				continue
 			}

@@ -1,7 +1,7 @@
 // Package config owns what Tidemark is told from outside: the TIDEMARK_* variables of a process and the flow file.
 //
-// One table per source (variables.go, archive.go, backup.go, expiry.go, keys.go) holds every setting with its range, its
-// default and its meaning; reading, checking and the reference page docs/configuration.md come from it, so no rule is written twice. The
+// One table per source (variables.go, archive.go, backup.go, recovery.go, brokers, expiry.go, keys.go) holds every setting with
+// its range, its default and its meaning; reading, checking and the reference page docs/configuration.md come from it, so no rule is written twice. The
 // package refuses what it does not know: a variable or key that nobody reads is a typing error that would otherwise
 // be passed over in silence.
 //
@@ -85,15 +85,16 @@ func LoadArchivist(lookup func(string) (string, bool), environ []string) (Archiv
 // ApplySettings lists the variables of the apply function.
 func ApplySettings() []setting.Setting { return setting.Describe(applyVariables()) }
 
-// CommandSettings lists the variables of the operator's command.
-func CommandSettings() []setting.Setting { return setting.Describe(commandVariables()) }
+// Settings lists the variables of the operator's command.
+func (Command) Settings() []setting.Setting { return setting.Describe(commandVariables()) }
 
-// ArchivistSettings lists the variables of the verbs on archives.
-func ArchivistSettings() []setting.Setting { return setting.Describe(archivistVariables()) }
+// Settings lists the variables of the verbs on archives.
+func (Archivist) Settings() []setting.Setting { return setting.Describe(archivistVariables()) }
 
 func load[T any](fields []setting.Field[T], lookup func(string) (string, bool), environ []string) (T, error) {
 	from := setting.Environment{Lookup: lookup, Environ: environ, Prefix: "TIDEMARK_"}
-	for _, s := range slices.Concat(ApplySettings(), CommandSettings(), ArchivistSettings(), Backup{}.Settings()) {
+	for _, s := range slices.Concat(ApplySettings(), Command{}.Settings(), Archivist{}.Settings(), Backup{}.Settings(),
+		Recovery{}.Settings()) {
 		from.Known = append(from.Known, s.Name)
 	}
 	hint := "set the variables in the process's environment and start it again; " + reference

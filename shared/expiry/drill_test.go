@@ -72,14 +72,14 @@ func TestSweepAtEveryCall(t *testing.T) {
 			t.Parallel()
 			for _, phase := range []int{1, 2} {
 				world := worlds(t, phase == 2)
-				calls := callsOfASweep(t, world())
-				for n := 1; n <= calls; n++ {
+				trace := traceOfASweep(t, world())
+				for _, n := range trace.Numbers(form) {
 					synctest.Test(t, func(t *testing.T) { brokenSweep(t, world(), n, form) })
 				}
-				if calls < 40 {
-					t.Errorf("phase %d made %d calls, want at least 40", phase, calls)
+				if all := len(trace.Numbers(writertest.Error)); all < 40 {
+					t.Errorf("phase %d made %d calls, want at least 40", phase, all)
 				}
-				t.Logf("phase %d: %d calls, each %s", phase, calls, form)
+				t.Logf("phase %d: %d calls, each %s", phase, len(trace.Numbers(form)), form)
 			}
 		})
 	}
@@ -104,13 +104,13 @@ func brokenSweep(t *testing.T, w *writertest.World, n int, form writertest.Form)
 	}
 }
 
-func callsOfASweep(t *testing.T, w *writertest.World) int {
+func traceOfASweep(t *testing.T, w *writertest.World) *writertest.Trace {
 	t.Helper()
-	primary, secondary := w.Break(0, "")
+	trace, primary, secondary := w.Trace()
 	if _, err := confirm(t.Context(), w, w.Archive(t, primary, secondary)); err != nil {
 		t.Fatal(fault.Line(err))
 	}
-	return len(primary.Calls()) + len(secondary.Calls())
+	return trace
 }
 
 func count(t *testing.T, bucket archive.Bucket, prefix string) int {
@@ -138,25 +138,33 @@ func TestWriterThawsBesideSweeps(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			world := worlds(t, false)
-			calls := callsOfABackup(t, world())
-			for n := 1; n <= calls; n++ {
+			numbers := traceOfABackup(t, world()).Numbers(where(test.after))
+			for _, n := range numbers {
 				synctest.Test(t, func(t *testing.T) { thaw(t, world(), n, test.after, test.frozen) })
 			}
-			t.Logf("%d calls, frozen for %s", calls, test.frozen)
+			t.Logf("%d calls, frozen for %s", len(numbers), test.frozen)
 		})
 	}
+}
+
+// where is the form whose calls a process is frozen at: one frozen after a call without an effect is frozen before the next.
+func where(after bool) writertest.Form {
+	if after {
+		return writertest.KillAfter
+	}
+	return writertest.KillBefore
 }
 
 // old is a backup of the chunk that only the oldest manifest had, so that a sweep is after what it stores.
 func old() writertest.Backup { return writertest.Backup{Chunks: []string{"shared", "chunk 0"}} }
 
-func callsOfABackup(t *testing.T, w *writertest.World) int {
+func traceOfABackup(t *testing.T, w *writertest.World) *writertest.Trace {
 	t.Helper()
-	primary, secondary := w.Break(0, "")
+	trace, primary, secondary := w.Trace()
 	if _, err := w.Write(t.Context(), w.Options(t, w.Archive(t, primary, secondary)), old()); err != nil {
 		t.Fatal(fault.Line(err))
 	}
-	return len(primary.Calls()) + len(secondary.Calls())
+	return trace
 }
 
 func thaw(t *testing.T, w *writertest.World, n int, after bool, frozen time.Duration) {
@@ -232,11 +240,11 @@ func TestSweeperThawsBesideWriters(t *testing.T) {
 			t.Run(fmt.Sprintf("phase=%d/after=%t", phase, after), func(t *testing.T) {
 				t.Parallel()
 				world := worlds(t, phase == 2)
-				calls := callsOfASweep(t, world())
-				for n := 1; n <= calls; n++ {
+				numbers := traceOfASweep(t, world()).Numbers(where(after))
+				for _, n := range numbers {
 					synctest.Test(t, func(t *testing.T) { thawSweeper(t, world(), n, after) })
 				}
-				t.Logf("%d calls", calls)
+				t.Logf("%d calls", len(numbers))
 			})
 		}
 	}

@@ -12,6 +12,7 @@ package expiry
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -160,16 +161,15 @@ type survey struct {
 	unreadable []unreadable
 	problems   map[layout.ID]error
 	replay     map[layout.ID]policy.ReplayState
-	// refers keeps what each verified statement refers to, by the statement's digest: it never changes.
-	refers  map[manifest.Digest][]manifest.Object
-	digests map[layout.ID]manifest.Digest // of the statements
-	created map[layout.ID]time.Time
-	lives   map[manifest.Digest]bool // what the records of lives refer to
-	inUse   map[manifest.Digest]bool // what anything refers to
+	refers     references
+	digests    map[layout.ID]manifest.Digest // of the statements
+	created    map[layout.ID]time.Time
+	lives      map[manifest.Digest]bool // what the records of lives refer to
+	inUse      map[manifest.Digest]bool // what anything refers to
 }
 
 func newSurvey(o Options) *survey {
-	return &survey{options: o, refers: map[manifest.Digest][]manifest.Object{}}
+	return &survey{options: o, refers: newReferences()}
 }
 
 // read reads every manifest of every place. It is called again for a fresh mark, and then reads only what is new.
@@ -190,6 +190,9 @@ func (s *survey) read(ctx context.Context) (err error) {
 		if err := s.readManifest(ctx, e); err != nil {
 			return err
 		}
+	}
+	if err := s.forgetGone(ctx); err != nil {
+		return err
 	}
 	s.forgetImpostors()
 	defer func() { maps.Copy(s.inUse, s.lives) }()
@@ -237,6 +240,37 @@ func (s *survey) readManifest(ctx context.Context, e history.Entry) error {
 	return nil
 }
 
+// forgetGone forgets manifests that another expirer removed after they were listed: what is no longer listed anywhere refers to
+// nothing. What a place still lists and nobody can read stays what it is.
+func (s *survey) forgetGone(ctx context.Context) error {
+	gone := map[layout.ID]bool{}
+	for _, u := range s.unreadable {
+		listed, err := s.isListed(ctx, layout.Manifest(u.id))
+		if err != nil {
+			return err
+		}
+		gone[u.id] = !listed
+	}
+	s.unreadable = slices.DeleteFunc(s.unreadable, func(u unreadable) bool { return gone[u.id] })
+	s.history.Entries = slices.DeleteFunc(s.history.Entries, func(e history.Entry) bool { return gone[e.ID] })
+	return nil
+}
+
+// isListed says whether any place lists a key now.
+func (s *survey) isListed(ctx context.Context, key string) (bool, error) {
+	for _, place := range s.options.Archive.Places {
+		for info, err := range place.List(ctx, key) {
+			if err != nil {
+				return false, fmt.Errorf("list the %s bucket: %w", place.Name, err)
+			}
+			if info.Key == key {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
+}
+
 // forgetImpostors takes garbage under the name of a run whose own manifest verifies for what it is. A run makes one manifest,
 // and to withdraw the run, which would be the way on, would withdraw the good one.
 func (s *survey) forgetImpostors() {
@@ -249,15 +283,14 @@ func (s *survey) forgetImpostors() {
 
 // objects are everything that a manifest refers to.
 func (s *survey) objects(ctx context.Context, m history.Manifest) ([]manifest.Object, error) {
-	if known, ok := s.refers[m.Digest]; ok {
-		return known, nil
+	if !s.refers.known(m.Digest) {
+		b, err := s.history.Body(ctx, m)
+		if err != nil {
+			return nil, err
+		}
+		s.refers.add(m.Digest, history.Objects(m, b))
 	}
-	b, err := s.history.Body(ctx, m)
-	if err != nil {
-		return nil, err
-	}
-	s.refers[m.Digest] = history.Objects(m, b)
-	return s.refers[m.Digest], nil
+	return slices.Collect(s.refers.each(m.Digest)), nil
 }
 
 func idOf(d Decision) layout.ID {

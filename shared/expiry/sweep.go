@@ -79,7 +79,7 @@ func (s *survey) unreferred(place archive.Place, decisions []Decision, named his
 	inUse := maps.Clone(s.lives)
 	for _, d := range decisions {
 		if d.Keep {
-			for _, object := range s.refers[s.digests[idOf(d)]] {
+			for object := range s.refers.each(s.digests[idOf(d)]) {
 				inUse[object.Digest] = true
 			}
 		}
@@ -219,7 +219,8 @@ func openSweeps(ctx context.Context, place archive.Place) ([]history.Sweep, erro
 	return slices.DeleteFunc(sweeps, func(s history.Sweep) bool { return s.Ended || s.StoredAt.IsZero() }), err
 }
 
-// prune removes the records of sweeps that ended long ago, and of runs, marks and revocations whose manifest is not there.
+// prune removes the records of sweeps that ended long ago, and of runs and marks whose manifest is not there. Revocations stay
+// for good: who puts a withdrawn manifest there again must not find it forgotten that it was withdrawn.
 func (s *survey) prune(ctx context.Context, place archive.Place, now time.Time) error {
 	keys, err := s.past(ctx, place, now)
 	if err != nil {
@@ -250,7 +251,7 @@ func (s *survey) past(ctx context.Context, place archive.Place, now time.Time) (
 	for _, e := range s.history.Entries {
 		listed[e.Run] = true
 	}
-	for _, folder := range []string{layout.Runs, layout.Revoked, layout.Keeps} {
+	for _, folder := range []string{layout.Runs, layout.Keeps} {
 		for info, err := range place.List(ctx, folder) {
 			if err != nil {
 				return nil, fmt.Errorf("list the %s bucket: %w", place.Name, err)

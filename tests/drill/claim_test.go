@@ -171,7 +171,7 @@ func (c *claims) again(t *testing.T, done string) {
 		claim, err = c.runs.Begin(t.Context(), drillRequest())
 		return !errors.Is(err, backup.ErrRunning)
 	})
-	if found, ok := errors.AsType[*runs.DoneError](err); ok {
+	if found, ok := errors.AsType[*backup.DoneError](err); ok {
 		if rows := c.rows(t); rows != done || found.Statement != claimStatement || found.Run.Seq != 1 {
 			t.Errorf("the next try found %+v, and the ledger says %q", found, rows)
 		}

@@ -38,6 +38,20 @@ func FromDatabase(err error) error {
 	return databaseError{err}
 }
 
+// kafkaError came from the brokers, or from what stands between them and this process.
+type kafkaError struct{ error }
+
+// Unwrap gives the error.
+func (e kafkaError) Unwrap() error { return e.error }
+
+// Kafka marks an error of the brokers. A gap in the log is no word of theirs and has a code of its own. Nil stays nil.
+func Kafka(err error) error {
+	if err == nil || fault.Is(err, fault.Gap) {
+		return err
+	}
+	return kafkaError{err}
+}
+
 // archiveError came from an archive, from what is in it, or from a service that it needs.
 type archiveError struct{ error }
 

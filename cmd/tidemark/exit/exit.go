@@ -21,6 +21,7 @@ const (
 	storeAccess  = 20
 	storeAway    = 21
 	database     = 30
+	kafka        = 31
 	later        = 75
 	interruption = 130
 )
@@ -30,6 +31,7 @@ func Code(err error, interrupted bool) int {
 	_, isUsage := errors.AsType[usageError](err)
 	_, isWarning := errors.AsType[warned](err)
 	_, isDatabase := errors.AsType[databaseError](err)
+	_, isKafka := errors.AsType[kafkaError](err)
 	_, isArchive := errors.AsType[archiveError](err)
 	switch code, named := namedCode(err); {
 	case err == nil:
@@ -42,6 +44,8 @@ func Code(err error, interrupted bool) int {
 		return warnings
 	case named:
 		return code
+	case isKafka:
+		return kafka
 	case isDatabase:
 		return database
 	case isArchive:

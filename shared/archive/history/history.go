@@ -34,6 +34,7 @@ type Entry struct {
 	Copies  []Copy // in the order of the archive's places
 	Revoked bool
 	Kept    bool
+	Mark    int64 // the number of the mark that decided whether it is kept; 0 without one that verifies
 }
 
 // Copy is one bucket's copy of a manifest.
@@ -79,7 +80,8 @@ func Read(ctx context.Context, a *archive.Archive) (*History, error) {
 	}
 	h.Entries = seen.entries()
 	for i := range h.Entries {
-		if err := h.readMarks(ctx, &h.Entries[i], seen); err != nil {
+		e := &h.Entries[i]
+		if err := errors.Join(h.readRevocations(ctx, e, seen.revoke[e.Run]), h.readKeeps(ctx, e, seen.keeps[e.Run])); err != nil {
 			return nil, err
 		}
 	}
@@ -155,18 +157,13 @@ type sighting struct {
 	ended  map[manifest.RunID]bool
 	lives  map[position.Lineage][]archive.Place
 	revoke map[manifest.RunID][]archive.Place
-	keeps  map[manifest.RunID]mark
-}
-
-type mark struct {
-	number int64
-	place  archive.Place
+	keeps  map[manifest.RunID]marks
 }
 
 func newSighting() *sighting {
 	return &sighting{
 		copies: map[layout.ID][]Copy{}, begun: map[string]map[manifest.RunID]time.Time{}, ended: map[manifest.RunID]bool{},
-		lives: map[position.Lineage][]archive.Place{}, revoke: map[manifest.RunID][]archive.Place{}, keeps: map[manifest.RunID]mark{},
+		lives: map[position.Lineage][]archive.Place{}, revoke: map[manifest.RunID][]archive.Place{}, keeps: map[manifest.RunID]marks{},
 	}
 }
 
@@ -220,8 +217,8 @@ func (s *sighting) take(place archive.Place, folder string, info archive.Info) {
 			s.revoke[run] = append(s.revoke[run], place)
 		}
 	case layout.Keeps:
-		if run, n, ok := layout.ParseMark(info.Key); ok && n >= s.keeps[run].number {
-			s.keeps[run] = mark{n, place}
+		if run, n, ok := layout.ParseMark(info.Key); ok {
+			s.mark(run, n, place)
 		}
 	}
 }
@@ -249,9 +246,9 @@ func (s *sighting) join(other *sighting) {
 	for run, places := range other.revoke {
 		s.revoke[run] = append(s.revoke[run], places...)
 	}
-	for run, m := range other.keeps {
-		if m.number >= s.keeps[run].number {
-			s.keeps[run] = m
+	for run, marked := range other.keeps {
+		for number, places := range marked {
+			s.mark(run, number, places...)
 		}
 	}
 }
@@ -291,39 +288,5 @@ func checkOwner(ctx context.Context, place archive.Place, target position.Target
 		return fault.New(fault.Misconfigured, "the %s bucket is the archive of %s, not of %s: %w", place.Name, owner.TargetID, target,
 			archive.ErrForeign).WithHint("give each target a prefix of its own; nothing was written")
 	}
-	return nil
-}
-
-// readMarks says whether a manifest was withdrawn or is kept.
-func (h *History) readMarks(ctx context.Context, e *Entry, seen *sighting) error {
-	for _, place := range seen.revoke[e.Run] {
-		var revocation notice.Revocation
-		if err := h.open(ctx, place, layout.Revocation(e.Run), signedKind{notice.RevocationType, "revocation"}, &revocation); err != nil {
-			if !fault.Is(err, fault.Corrupt) {
-				return err // it may be one: the store stutters or denies it, or a later release wrote and signed it
-			}
-			h.warn("a revocation of %s counts for nothing: %v", e.ID, err)
-			continue
-		}
-		e.Revoked = e.Revoked || revocation.RunID == e.Run && revocation.TargetID == h.archive.Target
-	}
-	m, marked := seen.keeps[e.Run]
-	if !marked {
-		return nil
-	}
-	encoded, err := m.place.Read(ctx, layout.Keep(e.Run, m.number), archive.Span{Limit: notice.MaxSize})
-	if fault.Is(err, fault.Retryable) && !errors.Is(err, archive.ErrNotFound) {
-		return err
-	}
-	var keep notice.Keep
-	if err == nil {
-		err = notice.Decode("mark", encoded, &keep)
-	}
-	if err != nil {
-		h.warn("a mark on %s cannot be read, so it is kept: %v", e.ID, err)
-		e.Kept = true
-		return nil
-	}
-	e.Kept = keep.Keep && keep.RunID == e.Run
 	return nil
 }

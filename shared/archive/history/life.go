@@ -38,6 +38,9 @@ func (h *History) open(ctx context.Context, place archive.Place, key string, kin
 		return fmt.Errorf("read %s of the %s bucket: %w", key, place.Name, err)
 	}
 	info, err := place.Stat(ctx, key)
+	if errors.Is(err, archive.ErrNotFound) { // it went since it was read
+		err = fault.Wrap(fault.Corrupt, err)
+	}
 	if err != nil {
 		return fmt.Errorf("look at %s of the %s bucket: %w", key, place.Name, err)
 	}

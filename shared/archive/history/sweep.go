@@ -96,6 +96,9 @@ func (n *Names) collect(ctx context.Context, place archive.Place, sweeps []Sweep
 			continue // an end without its beginning was pruned halfway
 		}
 		record, err := s.Read(ctx, place)
+		if errors.Is(err, archive.ErrNotFound) {
+			continue // its sweeper took it back since it was listed, because it named nothing, or it was pruned
+		}
 		if errors.Is(err, ErrUnreadableSweep) {
 			n.Unreadable = append(n.Unreadable, err)
 			continue

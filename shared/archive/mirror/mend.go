@@ -1,9 +1,12 @@
 package mirror
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
+
+	"golang.org/x/sync/errgroup"
 
 	"tidemark/shared/archive"
 	"tidemark/shared/archive/history"
@@ -12,6 +15,9 @@ import (
 	"tidemark/shared/manifest"
 	"tidemark/shared/manifest/body"
 )
+
+// locksAtOnce is how many locks are asked for side by side.
+const locksAtOnce = 16
 
 // Mended says what a mending found and did.
 type Mended struct {
@@ -24,8 +30,8 @@ type Mended struct {
 // Mend copies every manifest that one place lists and the other lacks, in whole or in part, the newest first, after all
 // notices. Only what verifies is copied: a damaged manifest fails by name, and the others go on.
 //
-// Errors: history.ErrNoBackup when the source lists no manifest; the stores' own, beside what was done. Mending again goes
-// on where it stopped.
+// Errors: history.ErrNoBackup when the source lists no manifest; the stores' own, beside what was done; ErrUnlocked when all of
+// it was done and a copy is not locked. Mending again goes on where it stopped.
 func Mend(ctx context.Context, h *history.History, from, to archive.Place) (done Mended, err error) {
 	entries := slices.DeleteFunc(slices.Clone(h.Entries), func(e history.Entry) bool { return !listedIn(e, from) })
 	if len(entries) == 0 {
@@ -39,18 +45,19 @@ func Mend(ctx context.Context, h *history.History, from, to archive.Place) (done
 	if err != nil {
 		return done, err
 	}
+	p := newPair(from, to)
+	for _, info := range stock[to.Name] {
+		p.locks.saw(info.StoredAt)
+	}
+	var unlocked error // the first
 	for _, e := range entries {
 		if e.Revoked {
 			done.Withdrawn = append(done.Withdrawn, e.ID)
 			continue
 		}
-		m, b, err := whole(ctx, h, e, stock)
-		already := err == nil && listedIn(e, to) && complete(stock, to, history.Objects(m, b))
-		switch {
-		case already:
-			err = archive.Put(ctx, to, layout.Manifest(m.ID), m.Envelope) // finds it there, or something else
-		case err == nil:
-			err = Copy(ctx, from, to, m, b)
+		already, err := p.mend(ctx, h, e, stock)
+		if errors.Is(err, ErrUnlocked) {
+			unlocked, err = cmp.Or(unlocked, err), nil
 		}
 		switch {
 		case err == nil && already:
@@ -63,7 +70,35 @@ func Mend(ctx context.Context, h *history.History, from, to archive.Place) (done
 			done.Failed = append(done.Failed, history.Passed{ID: e.ID, Reason: err})
 		}
 	}
-	return done, nil
+	return done, unlocked
+}
+
+// mend copies one manifest, or finds that it is there already and extends its locks.
+func (p pair) mend(ctx context.Context, h *history.History, e history.Entry, stock history.Stock) (already bool, err error) {
+	m, b, err := whole(ctx, h, e, stock)
+	if err != nil {
+		return false, err
+	}
+	objects := history.Objects(m, b)
+	if !listedIn(e, p.to) || !complete(stock, p.to, objects) {
+		return false, p.copy(ctx, m, b)
+	}
+	if err := archive.Put(ctx, p.to, layout.Manifest(m.ID), m.Envelope); err != nil { // finds it there, or something else
+		return true, err
+	}
+	until := b.Store.LockedUntil
+	group, inner := errgroup.WithContext(ctx)
+	group.SetLimit(locksAtOnce)
+	for _, object := range objects {
+		group.Go(func() error { return p.locks.hold(inner, layout.Object(object.Digest), until) })
+	}
+	if err := group.Wait(); err != nil {
+		return true, err
+	}
+	if err := p.locks.hold(ctx, layout.Manifest(m.ID), until); err != nil {
+		return true, err
+	}
+	return true, p.locks.judge(m.ID, until)
 }
 
 func listedIn(e history.Entry, place archive.Place) bool {

@@ -2,8 +2,8 @@
 // is not whole.
 //
 // The order is the one of the first copy: owner, lives and other notices, run, objects, body, statement, end. Every object is
-// verified on its way. It refuses to lean on an object that a sweep of the other bucket may be taking, and it deletes nothing.
-// No state.
+// verified on its way, and what is locked in the first bucket is locked in the other for as long, where that can. It refuses to
+// lean on an object that a sweep of the other bucket may be taking, and it deletes nothing. No state.
 package mirror
 
 import (
@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -29,38 +30,73 @@ const objectsAtOnce = 2
 // ErrSwept is in the error that says that a sweep of the other bucket must end first.
 var ErrSwept = errors.New("a sweep under way names it")
 
-// Copy brings one manifest with everything that it needs from one bucket to another. What is there already stays.
+// pair is the two buckets.
+type pair struct {
+	from, to archive.Place
+	locks    *locks // of the second
+}
+
+func newPair(from, to archive.Place) pair {
+	return pair{from, to, &locks{to: to, held: map[string]time.Time{}}}
+}
+
+// Copy brings one manifest with everything that it needs from one bucket to another, and locks it there as the first copy is.
+// What is there already stays, and its lock is extended.
 //
-// Errors: fault.Corrupt when the source lacks something, ErrSwept, the stores' own. The next Copy goes on where this one stopped.
+// Errors: fault.Corrupt when the source lacks something, ErrSwept, the stores' own; ErrUnlocked beside a copy that is whole. The
+// next Copy goes on where this one stopped.
 func Copy(ctx context.Context, from, to archive.Place, m history.Manifest, b body.Body) error {
-	if err := Notices(ctx, from, to); err != nil {
+	return newPair(from, to).copy(ctx, m, b)
+}
+
+func (p pair) copy(ctx context.Context, m history.Manifest, b body.Body) error {
+	if err := Notices(ctx, p.from, p.to); err != nil {
 		return err
 	}
-	if err := copyKey(ctx, from, to, layout.Run(m.Lineage, m.Run)); err != nil && !errors.Is(err, archive.ErrNotFound) {
+	if err := p.copyRun(ctx, m); err != nil {
 		return err
 	}
-	named, err := history.UnderWay(ctx, to)
+	named, err := history.UnderWay(ctx, p.to)
 	if err != nil {
 		return err
 	}
+	until := b.Store.LockedUntil
 	group, inner := errgroup.WithContext(ctx)
 	group.SetLimit(objectsAtOnce)
 	for _, object := range b.Objects() {
-		group.Go(func() error { return copyObject(inner, from, to, object, named) })
+		group.Go(func() error { return p.copyObject(inner, object, named, until) })
 	}
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	if err := copyObject(ctx, from, to, m.Statement.Body, named); err != nil {
+	if err := p.copyObject(ctx, m.Statement.Body, named, until); err != nil {
 		return err
 	}
-	if err := archive.Put(ctx, to, layout.Manifest(m.ID), m.Envelope); err != nil {
+	if err := archive.Put(ctx, p.to, layout.Manifest(m.ID), m.Envelope); err != nil {
 		return err
 	}
-	err = copyKey(ctx, from, to, layout.End(layout.Run(m.Lineage, m.Run)))
+	if err := p.locks.hold(ctx, layout.Manifest(m.ID), until); err != nil {
+		return err
+	}
+	err = copyKey(ctx, p.from, p.to, layout.End(layout.Run(m.Lineage, m.Run)))
+	if err != nil && !errors.Is(err, archive.ErrNotFound) { // its run has not said how it ended, or never will
+		return err
+	}
+	return p.locks.judge(m.ID, until)
+}
+
+// copyRun copies the record of a manifest's run, and learns from it what time it is in the other bucket.
+func (p pair) copyRun(ctx context.Context, m history.Manifest) error {
+	key := layout.Run(m.Lineage, m.Run)
+	err := copyKey(ctx, p.from, p.to, key)
 	if errors.Is(err, archive.ErrNotFound) {
-		return nil // its run has not said how it ended, or never will
+		return nil
 	}
+	if err != nil {
+		return err
+	}
+	info, err := p.to.Stat(ctx, key)
+	p.locks.saw(info.StoredAt)
 	return err
 }
 
@@ -128,18 +164,21 @@ func copyKey(ctx context.Context, from, to archive.Place, key string) error {
 	return archive.Put(ctx, to, key, content)
 }
 
-func copyObject(ctx context.Context, from, to archive.Place, object manifest.Object, named history.Names) error {
+func (p pair) copyObject(ctx context.Context, object manifest.Object, named history.Names, until time.Time) error {
 	if named.Has(object.Digest) {
-		return fault.New(fault.Retryable, "copy %s to the %s bucket: %w", object.Digest, to.Name, ErrSwept).
+		return fault.New(fault.Retryable, "copy %s to the %s bucket: %w", object.Digest, p.to.Name, ErrSwept).
 			WithHint("end the sweep (tidemark expire --confirm, a day after it began) and copy again")
 	}
-	err := archive.Check(ctx, to, object)
-	if !errors.Is(err, archive.ErrNotFound) {
-		return err
+	key := layout.Object(object.Digest)
+	err := archive.Check(ctx, p.to, object)
+	if errors.Is(err, archive.ErrNotFound) {
+		var stored []byte
+		if stored, err = archive.FetchFrom(ctx, p.from, object); err == nil {
+			err = archive.Put(ctx, p.to, key, stored)
+		}
 	}
-	stored, err := archive.FetchFrom(ctx, from, object)
 	if err != nil {
 		return err
 	}
-	return archive.Put(ctx, to, layout.Object(object.Digest), stored)
+	return p.locks.hold(ctx, key, until)
 }

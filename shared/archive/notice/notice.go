@@ -1,8 +1,9 @@
 // Package notice owns the small documents that stand in an archive beside the manifests: whose it is, which lives it has
 // seen, who is writing, what goes, what stays.
 //
-// Each is written once, create-only, and never changed. Lives, decisions and revocations change what a recovery does and
-// are signed; the others decide nothing that a signature does not cover elsewhere. Reading is as strict as for manifests.
+// Each is written once, create-only, and never changed. Lives, decisions and revocations change what a recovery does, marks
+// what expiry removes, and these are signed; the others decide nothing that a signature does not cover elsewhere. Reading is
+// as strict as for manifests.
 // No I/O, no clock. Values are plain.
 package notice
 
@@ -22,6 +23,7 @@ const (
 	LifeType       = "application/vnd.tidemark.lineage.v1+json"
 	DecisionType   = "application/vnd.tidemark.decision.v1+json"
 	RevocationType = "application/vnd.tidemark.revocation.v1+json"
+	KeepType       = "application/vnd.tidemark.keep.v1+json"
 )
 
 // MaxSize is the largest notice, in bytes; signed ones are bounded by manifest.MaxStatement.
@@ -158,20 +160,22 @@ func (r Revocation) Validate() error {
 	return errors.Join(current(r.Version), r.TargetID.Validate(), r.RunID.Validate(), because(r.Reason), document.ValidateMoment(r.Created))
 }
 
-// Keep keeps a manifest from expiry, or lets it go again: of several, the last one counts.
+// Keep keeps a manifest from expiry, or lets it go again: of several, the last one that verifies counts.
 type Keep struct {
-	Version int            `json:"version"`
-	RunID   manifest.RunID `json:"run_id"`
-	Number  int64          `json:"number,string"`
-	Keep    bool           `json:"keep"`
-	Actor   string         `json:"actor"`
-	Reason  string         `json:"reason"`
-	Created time.Time      `json:"created"`
+	Version  int               `json:"version"`
+	TargetID position.TargetID `json:"target_id"`
+	RunID    manifest.RunID    `json:"run_id"`
+	Number   int64             `json:"number,string"`
+	Keep     bool              `json:"keep"`
+	Actor    string            `json:"actor"`
+	Reason   string            `json:"reason"`
+	Created  time.Time         `json:"created"`
 }
 
 // Validate refuses a mark on nothing, or without a reason.
 func (k Keep) Validate() error {
-	return errors.Join(current(k.Version), k.RunID.Validate(), numbered(k.Number), because(k.Reason), document.ValidateMoment(k.Created))
+	return errors.Join(current(k.Version), k.TargetID.Validate(), k.RunID.Validate(), numbered(k.Number), because(k.Reason),
+		document.ValidateMoment(k.Created))
 }
 
 // maxReason bounds what a person may say, so that a signed notice stays below what a key service signs.

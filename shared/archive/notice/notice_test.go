@@ -104,10 +104,10 @@ func samples() []sample {
 		{
 			"mark",
 			notice.Keep{
-				Version: 1, RunID: run, Number: 1, Keep: true, Actor: "anna", Reason: "for the auditors", Created: moment,
+				Version: 1, TargetID: "shop", RunID: run, Number: 1, Keep: true, Actor: "anna", Reason: "for the auditors", Created: moment,
 			},
 			func() document { return &notice.Keep{} },
-			`{"version":1,"run_id":"` + run.String() +
+			`{"version":1,"target_id":"shop","run_id":"` + run.String() +
 				`","number":"1","keep":true,"actor":"anna","reason":"for the auditors","created":"2026-07-01T12:00:00Z"}`,
 		},
 		{
@@ -235,8 +235,9 @@ func TestNoticeRefuses(t *testing.T) {
 		"ARevocationWithoutAReason":  notice.Revocation{Version: 1, TargetID: "shop", RunID: run, Created: moment},
 		"ARevocationWithALongReason": notice.Revocation{Version: 1, TargetID: "shop", RunID: run, Reason: long, Created: moment},
 		"ARevocationOfNothing":       notice.Revocation{Version: 1, TargetID: "shop", Reason: "x", Created: moment},
-		"AMarkWithoutAReason":        notice.Keep{Version: 1, RunID: run, Number: 1, Created: moment},
-		"AMarkWithoutANumber":        notice.Keep{Version: 1, RunID: run, Number: -1, Keep: true, Reason: "x", Created: moment},
+		"AMarkWithoutAReason":        notice.Keep{Version: 1, TargetID: "shop", RunID: run, Number: 1, Created: moment},
+		"AMarkWithoutANumber":        notice.Keep{Version: 1, TargetID: "shop", RunID: run, Number: -1, Reason: "x", Created: moment},
+		"AMarkOfNobodysArchive":      notice.Keep{Version: 1, RunID: run, Number: 1, Keep: true, Reason: "x", Created: moment},
 		"AnActThatIsNone":            decided(func(d *notice.Decision) { d.Act = "forget" }),
 		"ADecisionWithoutAReason":    decided(func(d *notice.Decision) { d.Reason = "" }),
 		"ARangeThatEndsBeforeItself": decided(func(d *notice.Decision) { d.From, d.Until = 20, 10 }),

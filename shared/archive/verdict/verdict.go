@@ -1,17 +1,17 @@
 // Package verdict owns what operators say of a manifest: keep it, let it go again, or never recover from it.
 //
-// Each is a document beside the manifests, written create-only into every bucket that lists the manifest, so that neither
-// bucket alone can forget it. Marks are numbered; the last one counts, and one number is one mark in all buckets. A
-// revocation is signed, because it takes a recovery point away, and there is one for a manifest: it cannot be taken back. The
-// package refuses a manifest that no bucket lists, a word without a reason, a mark while a bucket does not answer (its marks
-// could be later ones), and a signature that readers would not believe. It deletes nothing: that is for package expiry. No
-// state; several may speak at once.
+// Each is a signed document beside the manifests, written create-only into every bucket that lists anything of the run, so
+// that neither bucket alone can forget it. Marks are numbered; the last one that verifies counts, and one number is one mark in
+// all buckets. There is one revocation for a manifest: it cannot be taken back. The package refuses a manifest that no bucket
+// lists, a word without a reason, a mark while a bucket does not answer (its marks could be later ones), and a signature that
+// readers would not believe. It deletes nothing: that is for package expiry. No state; several may speak at once.
 package verdict
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"tidemark/shared/archive"
@@ -29,7 +29,7 @@ type Options struct {
 	Archive *archive.Archive
 	Actor   string
 	Now     func() time.Time
-	Signers []signing.Signer // of revocations
+	Signers []signing.Signer
 }
 
 // Spoken is what was written.
@@ -45,7 +45,8 @@ const marksAtOnce = 100
 
 // Keep marks a manifest: no policy expires it.
 //
-// Errors: fault.Misconfigured for a manifest that is not listed and for a reason that is none; the stores' own.
+// Errors: fault.Misconfigured for a manifest that is not listed, for a reason that is none, and without a signing key that
+// readers believe; the stores' own.
 func Keep(ctx context.Context, o Options, run manifest.RunID, reason string) (Spoken, error) {
 	return o.mark(ctx, notice.Keep{RunID: run, Keep: true, Reason: reason})
 }
@@ -56,70 +57,131 @@ func LetGo(ctx context.Context, o Options, run manifest.RunID, reason string) (S
 }
 
 func (o Options) mark(ctx context.Context, mark notice.Keep) (spoken Spoken, err error) {
-	_, entry, err := o.find(ctx, mark.RunID, mark.Reason)
+	s, err := o.find(ctx, mark.RunID, mark.Reason)
 	if err != nil {
 		return spoken, err
 	}
-	spoken.Entry = entry
-	mark.Version, mark.Actor, mark.Created = document.Version, o.Actor, document.Moment(o.Now())
-	if mark.Number, err = o.last(ctx, mark.RunID); err != nil {
-		return spoken, fmt.Errorf("mark %s: every bucket must answer, or a later mark could be in one: %w", entry.ID, err)
+	spoken.Entry = s.entry
+	mark.Version, mark.TargetID, mark.Actor, mark.Created = document.Version, o.Archive.Target, o.Actor, document.Moment(o.Now())
+	taken, err := o.taken(ctx, s.history, mark.RunID)
+	if err != nil {
+		return spoken, fmt.Errorf("mark %s: every bucket must answer, or a later mark could be in one: %w", s.entry.ID, err)
 	}
+	mark.Number = s.entry.Mark
 	for range marksAtOnce {
-		mark.Number++
+		if mark.Number, err = next(mark.RunID, mark.Number, taken); err != nil {
+			return spoken, err
+		}
 		spoken.Number = mark.Number
-		if spoken.Places, err = put(ctx, entry, mark); !errors.Is(err, archive.ErrExists) {
+		if spoken.Places, err = o.put(ctx, s.places, mark); !errors.Is(err, archive.ErrExists) {
 			return spoken, err
 		}
 	}
-	return spoken, fault.New(fault.Retryable, "mark %s: others took the next number %d times: %w", entry.ID, marksAtOnce, err)
+	return spoken, fault.New(fault.Retryable, "mark %s: others took the next number %d times: %w", s.entry.ID, marksAtOnce, err)
 }
 
-// put writes a mark to every place that lists the manifest, in the archive's order: whoever gets a number in the first has
-// it in the others, as long as all see the same places.
-func put(ctx context.Context, entry history.Entry, mark notice.Keep) (places []string, err error) {
-	encoded, err := notice.Encode(mark)
+// next is the lowest number above the mark that counts that nobody has taken. Going on from the highest key instead would
+// let whoever may write use up all numbers with one; that keys are skipped one by one goes above marks that do not verify
+// here and do elsewhere, because marks are numbered without gaps.
+func next(run manifest.RunID, number int64, taken map[int64]bool) (int64, error) {
+	number++
+	for taken[number] {
+		number++
+	}
+	if _, _, fits := layout.ParseMark(layout.Keep(run, number)); !fits {
+		return 0, fault.New(fault.Misconfigured, "mark run %s: no number is left behind %d", run, number-1).
+			WithHint("remove what does not verify under %s", layout.Keeps+run.String())
+	}
+	return number, nil
+}
+
+// put writes a mark to places in the archive's order: whoever gets a number in the first has it in the others, as long as all
+// see the same places.
+func (o Options) put(ctx context.Context, places []archive.Place, mark notice.Keep) (written []string, err error) {
+	envelope, err := o.seal(ctx, notice.KeepType, mark)
+	if err != nil {
+		return nil, err
+	}
+	for _, place := range places {
+		if err := archive.Put(ctx, place, layout.Keep(mark.RunID, mark.Number), envelope); err != nil {
+			return written, fmt.Errorf("the %s bucket: %w", place.Name, err)
+		}
+		written = append(written, place.Name)
+	}
+	return written, nil
+}
+
+// seal signs what is said and makes sure that readers will believe it.
+func (o Options) seal(ctx context.Context, payloadType string, word interface{ Validate() error }) ([]byte, error) {
+	if len(o.Signers) == 0 {
+		return nil, fault.New(fault.Misconfigured, "speak of a manifest: there is no signing key").
+			WithHint("marks and revocations count only when they are signed by a trusted key")
+	}
+	payload, err := notice.Encode(word)
 	if err != nil {
 		return nil, fault.Wrap(fault.Bug, err)
 	}
-	for _, c := range entry.Copies {
-		if err := archive.Put(ctx, c.Place, layout.Keep(mark.RunID, mark.Number), encoded); err != nil {
-			return places, fmt.Errorf("the %s bucket: %w", c.Place.Name, err)
-		}
-		places = append(places, c.Place.Name)
-	}
-	return places, nil
+	return o.Archive.Trusted.Seal(ctx, o.Now(), payloadType, payload, o.Signers...)
 }
 
-// last is the highest number of a manifest's marks in any place, 0 before the first.
-func (o Options) last(ctx context.Context, run manifest.RunID) (last int64, err error) {
+// taken are the numbers of a run's marks in any place, whatever stands there.
+func (o Options) taken(ctx context.Context, h *history.History, run manifest.RunID) (map[int64]bool, error) {
+	if err := h.Reached(); err != nil {
+		return nil, err
+	}
+	taken := map[int64]bool{}
 	for _, place := range o.Archive.Places {
 		for info, err := range place.List(ctx, layout.Keeps+run.String()+"/") {
 			if err != nil {
-				return 0, fmt.Errorf("list the %s bucket: %w", place.Name, err)
+				return nil, fmt.Errorf("list the %s bucket: %w", place.Name, err)
 			}
 			if _, number, ok := layout.ParseMark(info.Key); ok {
-				last = max(last, number)
+				taken[number] = true
 			}
 		}
 	}
-	return last, nil
+	return taken, nil
 }
 
-// find gives the manifest that is spoken of, and refuses to say what has no reason.
-func (o Options) find(ctx context.Context, run manifest.RunID, reason string) (*history.History, history.Entry, error) {
-	sample := notice.Keep{Version: document.Version, RunID: run, Number: 1, Reason: reason, Created: document.Moment(o.Now())}
+// subject is what is spoken of.
+type subject struct {
+	history *history.History
+	entry   history.Entry   // the run's manifest that verifies, the first listed when none does
+	places  []archive.Place // that list anything of the run, in the archive's order
+}
+
+// find gives what is spoken of, and refuses to say what has no reason.
+func (o Options) find(ctx context.Context, run manifest.RunID, reason string) (s subject, err error) {
+	sample := notice.Keep{
+		Version: document.Version, TargetID: o.Archive.Target, RunID: run, Number: 1, Reason: reason, Created: document.Moment(o.Now()),
+	}
 	if err := sample.Validate(); err != nil {
-		return nil, history.Entry{}, fault.New(fault.Misconfigured, "speak of manifest %.80q: %w", run.String(), err).
+		return s, fault.New(fault.Misconfigured, "speak of manifest %.80q: %w", run.String(), err).
 			WithHint("name a run as tidemark expire shows it, and say why: the next operator reads it")
 	}
-	h, err := history.Read(ctx, o.Archive)
-	if err != nil {
-		return nil, history.Entry{}, err
+	if s.history, err = history.Read(ctx, o.Archive); err != nil {
+		return s, err
 	}
-	entry, err := h.Find(run)
-	if unreached := h.Reached(); err != nil && unreached != nil {
-		return nil, entry, fault.New(fault.ClassOf(unreached), "%w, and not all buckets could be listed: %w", err, unreached)
+	if s.entry, err = s.history.Find(run); err != nil {
+		if unreached := s.history.Reached(); unreached != nil {
+			err = fault.New(fault.ClassOf(unreached), "%w, and not all buckets could be listed: %w", err, unreached)
+		}
+		return s, err
 	}
-	return h, entry, err
+	// Garbage of the run's name in one bucket must not keep what is said from the other.
+	of := slices.DeleteFunc(slices.Clone(s.history.Entries), func(e history.Entry) bool { return e.Run != run })
+	verifies := func(e history.Entry) bool {
+		_, err := s.history.OpenRevoked(ctx, e)
+		return err == nil
+	}
+	if at := slices.IndexFunc(of, verifies); at >= 0 {
+		s.entry = of[at]
+	}
+	for _, place := range o.Archive.Places {
+		in := func(c history.Copy) bool { return c.Place.Name == place.Name }
+		if slices.ContainsFunc(of, func(e history.Entry) bool { return slices.ContainsFunc(e.Copies, in) }) {
+			s.places = append(s.places, place)
+		}
+	}
+	return s, nil
 }

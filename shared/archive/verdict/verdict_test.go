@@ -15,6 +15,7 @@ import (
 	"tidemark/shared/archive/archivetest/faulty"
 	"tidemark/shared/archive/history"
 	"tidemark/shared/archive/layout"
+	"tidemark/shared/archive/notice"
 	"tidemark/shared/archive/verdict"
 	"tidemark/shared/archive/writer"
 	"tidemark/shared/archive/writer/writertest"
@@ -122,7 +123,11 @@ func TestKeep(t *testing.T) {
 			everywhere(t, w, c.ID.Run, step.kept, false)
 		}
 		alike(t, w, layout.Keeps)
-		first := records(t, w.Primary, layout.Keeps)[layout.Keep(c.ID.Run, 1)]
+		opened, err := o.Archive.Trusted.Open(notice.KeepType, []byte(records(t, w.Primary, layout.Keeps)[layout.Keep(c.ID.Run, 1)]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		first := string(opened.Payload)
 		if !strings.Contains(first, `"reason":"audit"`) || !strings.Contains(first, `"actor":"ann"`) {
 			t.Errorf("the record says %s", first)
 		}
@@ -130,7 +135,7 @@ func TestKeep(t *testing.T) {
 	t.Run("GoesOnAboveTheMarksOfEitherBucket", func(t *testing.T) {
 		t.Parallel()
 		w, c := world(t)
-		lone := verdict.Options{Archive: w.Archive(t, w.Secondary), Now: w.Now, Actor: "ben"}
+		lone := options(w, w.Archive(t, w.Secondary))
 		for range 3 {
 			if _, err := verdict.Keep(t.Context(), lone, c.ID.Run, "seen in the second bucket alone"); err != nil {
 				t.Fatal(err)
@@ -332,12 +337,19 @@ func TestWithdraw(t *testing.T) {
 		o := options(w, w.Archive(t))
 		for name, signers := range map[string][]signing.Signer{"no key": nil, "a stranger's key": {writertest.NewKey(t, 2)}} {
 			o.Signers = signers
-			if _, err := verdict.Withdraw(t.Context(), o, c.ID.Run, "wrong rows"); !fault.Is(err, fault.Misconfigured) {
-				t.Errorf("%s: got %v", name, err)
+			_, withdrawn := verdict.Withdraw(t.Context(), o, c.ID.Run, "wrong rows")
+			_, kept := verdict.Keep(t.Context(), o, c.ID.Run, "audit")
+			_, letGo := verdict.LetGo(t.Context(), o, c.ID.Run, "over")
+			for _, err := range []error{withdrawn, kept, letGo} {
+				if !fault.Is(err, fault.Misconfigured) || fault.HintOf(err) == "" || len(signers) > 0 && !errors.Is(err, signing.ErrUntrusted) {
+					t.Errorf("%s: got %v", name, err)
+				}
 			}
 		}
-		if found := records(t, w.Primary, layout.Revoked); len(found) > 0 {
-			t.Errorf("wrote %v", found)
+		for _, folder := range []string{layout.Revoked, layout.Keeps} {
+			if found := records(t, w.Primary, folder); len(found) > 0 {
+				t.Errorf("wrote %v", found)
+			}
 		}
 	})
 	t.Run("RefusesToStandBehindGarbage", func(t *testing.T) {

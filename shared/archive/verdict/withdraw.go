@@ -22,45 +22,32 @@ import (
 // Errors: as Keep's; fault.Misconfigured without a signing key that readers believe; fault.Corrupt when something that is no
 // revocation stands in its place.
 func Withdraw(ctx context.Context, o Options, run manifest.RunID, reason string) (Spoken, error) {
-	h, entry, err := o.find(ctx, run, reason)
+	s, err := o.find(ctx, run, reason)
 	if err != nil {
 		return Spoken{}, err
 	}
-	spoken := Spoken{Entry: entry}
-	envelope, err := o.seal(ctx, notice.Revocation{
+	spoken := Spoken{Entry: s.entry}
+	envelope, err := o.seal(ctx, notice.RevocationType, notice.Revocation{
 		Version: document.Version, TargetID: o.Archive.Target, RunID: run, Actor: o.Actor, Reason: reason,
 		Created: document.Moment(o.Now()),
 	})
 	if err != nil {
 		return spoken, err
 	}
-	for _, unreached := range h.Unreached {
+	for _, unreached := range s.history.Unreached {
 		spoken.Warnings = append(spoken.Warnings, unreached.Error())
 	}
-	for _, c := range entry.Copies {
-		err := archive.Put(ctx, c.Place, layout.Revocation(run), envelope)
+	for _, place := range s.places {
+		err := archive.Put(ctx, place, layout.Revocation(run), envelope)
 		if errors.Is(err, archive.ErrExists) {
-			err = o.believed(ctx, c.Place, run)
+			err = o.believed(ctx, place, run)
 		}
 		if err != nil {
-			return spoken, fmt.Errorf("the %s bucket: %w", c.Place.Name, err)
+			return spoken, fmt.Errorf("the %s bucket: %w", place.Name, err)
 		}
-		spoken.Places = append(spoken.Places, c.Place.Name)
+		spoken.Places = append(spoken.Places, place.Name)
 	}
 	return spoken, nil
-}
-
-// seal signs a revocation and makes sure that readers will believe it.
-func (o Options) seal(ctx context.Context, revocation notice.Revocation) ([]byte, error) {
-	if len(o.Signers) == 0 {
-		return nil, fault.New(fault.Misconfigured, "withdraw %s: there is no signing key", revocation.RunID).
-			WithHint("a revocation counts only when it is signed by a trusted key")
-	}
-	payload, err := notice.Encode(revocation)
-	if err != nil {
-		return nil, fault.Wrap(fault.Bug, err)
-	}
-	return o.Archive.Trusted.Seal(ctx, o.Now(), notice.RevocationType, payload, o.Signers...)
 }
 
 // believed says whether what stands in a place is a revocation of the run that readers honour.

@@ -172,7 +172,10 @@ func (r *Run) afterwards(ctx context.Context, c *Committed, b body.Body, envelop
 		Entry: history.Entry{ID: c.ID}, Statement: c.Statement, Digest: c.Digest, Envelope: envelope,
 	}
 	for _, place := range r.options.Archive.Places[1:] {
-		if err := mirror.Copy(ctx, r.options.Archive.Primary(), place, m, b); err != nil {
+		switch err := mirror.Copy(ctx, r.options.Archive.Primary(), place, m, b); {
+		case errors.Is(err, mirror.ErrUnlocked):
+			r.warn("%v", err)
+		case err != nil:
 			r.warn("the %s bucket has no copy: %v", place.Name, err)
 			continue
 		}

@@ -16,31 +16,31 @@ import (
 // listed that is not whole, and the next run succeeds.
 func TestWriterAtEveryCall(t *testing.T) {
 	t.Parallel()
-	calls := callsOfABackup(t)
-	if calls < 60 {
-		t.Fatalf("a backup makes %d calls, want at least the 60 that one with two chunks and two buckets needs", calls)
+	trace := traceOfABackup(t)
+	if all := len(trace.Numbers(writertest.Error)); all < 60 {
+		t.Fatalf("a backup makes %d calls, want at least the 60 that one with two chunks and two buckets needs", all)
 	}
 	for _, form := range writertest.Forms() {
 		t.Run(string(form), func(t *testing.T) {
 			t.Parallel()
-			for n := range calls {
-				synctest.Test(t, func(t *testing.T) { brokenBackup(t, n+1, form) }) // its waits cost nothing
+			for _, n := range trace.Numbers(form) {
+				synctest.Test(t, func(t *testing.T) { brokenBackup(t, n, form) }) // its waits cost nothing
 			}
-			t.Logf("%d calls, each %s", calls, form)
+			t.Logf("%d calls, each %s", len(trace.Numbers(form)), form)
 		})
 	}
 }
 
-// callsOfABackup counts them in one that nothing goes wrong with.
-func callsOfABackup(t *testing.T) int {
+// traceOfABackup is the calls of one that nothing goes wrong with.
+func traceOfABackup(t *testing.T) *writertest.Trace {
 	t.Helper()
 	w := writertest.New(t)
 	w.MustWrite(t, writertest.Backup{Chunks: []string{"a", "b"}})
-	primary, secondary := w.Break(0, "")
+	trace, primary, secondary := w.Trace()
 	if _, err := w.Write(t.Context(), w.Options(t, w.Archive(t, primary, secondary)), changed()); err != nil {
 		t.Fatal(fault.Line(err))
 	}
-	return len(primary.Calls()) + len(secondary.Calls())
+	return trace
 }
 
 func changed() writertest.Backup { return writertest.Backup{Chunks: []string{"a", "c"}, Next: 2} }
@@ -78,9 +78,8 @@ func brokenBackup(t *testing.T, n int, form writertest.Form) {
 // Two backups of one life at once: whatever the order of their calls, no two manifests get one number unless both say so.
 func TestWritersBesideEachOther(t *testing.T) {
 	t.Parallel()
-	calls := callsOfABackup(t)
-	for n := range calls {
-		synctest.Test(t, func(t *testing.T) { twoBackups(t, n+1) })
+	for _, n := range traceOfABackup(t).Numbers(writertest.Error) {
+		synctest.Test(t, func(t *testing.T) { twoBackups(t, n) })
 	}
 }
 

@@ -55,8 +55,8 @@ func TestReference(t *testing.T) {
 	t.Run("NamesEverySetting", func(t *testing.T) {
 		t.Parallel()
 		content := page()
-		settings := union(config.ApplySettings(), config.Backup{}.Settings(), config.CommandSettings(), config.ArchivistSettings(),
-			config.FlowSettings(), config.Plain{}.Settings())
+		settings := union(config.ApplySettings(), config.Backup{}.Settings(), config.Command{}.Settings(), config.Archivist{}.Settings(),
+			config.Recovery{}.Settings(), config.FlowSettings(), config.Plain{}.Settings())
 		for _, s := range settings {
 			if strings.Count(content, "\n| `"+s.Name+"` |") != 1 {
 				t.Errorf("%s does not have its one row", s.Name)

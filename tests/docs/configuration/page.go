@@ -20,11 +20,12 @@ message. Values of secrets are never shown.
 
 ## Variables
 
-An empty variable counts as not set. The columns are the apply function, the backup function, the verbs of the command
-that act on a database, and those that act on an archive (expire, copy, keep, unkeep, revoke), which need no database.
+An empty variable counts as not set. The columns are the apply function, the backup function, tidemark recover, the verbs of
+the command that act on a database, and those that act on an archive (expire, copy, keep, unkeep, revoke), which need no
+database.
 
-| variable | apply | backup | database verbs | archive verbs | default | takes | meaning |
-|---|---|---|---|---|---|---|---|
+| variable | apply | backup | recover | database verbs | archive verbs | default | takes | meaning |
+|---|---|---|---|---|---|---|---|---|
 `
 
 const keysHead = `
@@ -41,10 +42,10 @@ func page() string {
 	var b strings.Builder
 	b.WriteString(head)
 	apply, backup := config.ApplySettings(), config.Backup{}.Settings()
-	command, archivist := config.CommandSettings(), config.ArchivistSettings()
-	for _, s := range union(apply, backup, command, archivist) {
-		row(&b, code(s.Name), use(apply, s.Name), use(backup, s.Name), use(command, s.Name), use(archivist, s.Name),
-			fallback(s, ""), takes(s), meaning(s))
+	recovery, command, archivist := config.Recovery{}.Settings(), config.Command{}.Settings(), config.Archivist{}.Settings()
+	for _, s := range union(apply, backup, recovery, command, archivist) {
+		row(&b, code(s.Name), use(apply, s.Name), use(backup, s.Name), use(recovery, s.Name), use(command, s.Name),
+			use(archivist, s.Name), fallback(s, ""), takes(s), meaning(s))
 	}
 	fmt.Fprintf(&b, keysHead, setting.MaxYAMLBytes>>10)
 	for _, s := range slices.Concat(config.FlowSettings(), config.Plain{}.Settings()) {

@@ -50,12 +50,12 @@ type packer struct {
 }
 
 // New makes an empty world with one trusted key.
-func New(t *testing.T) *World {
-	t.Helper()
-	w := &World{now: time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC), Key: NewKey(t, 1)}
+func New(tb testing.TB) *World {
+	tb.Helper()
+	w := &World{now: time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC), Key: NewKey(tb, 1)}
 	made, err := packing.NewPacker(packing.Options{})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	w.packer = &packer{Packer: made}
 	w.Primary, w.Secondary = archivetest.NewMemory(w.Now), archivetest.NewMemory(w.Now)
@@ -86,14 +86,14 @@ func (w *World) Pass(d time.Duration) {
 }
 
 // Archive is the world's archive seen through these buckets; without any, through its own two.
-func (w *World) Archive(t *testing.T, buckets ...archive.Bucket) *archive.Archive {
-	t.Helper()
+func (w *World) Archive(tb testing.TB, buckets ...archive.Bucket) *archive.Archive {
+	tb.Helper()
 	if len(buckets) == 0 {
 		buckets = []archive.Bucket{w.Primary, w.Secondary}
 	}
 	unpacker, err := packing.NewUnpacker(nil)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	a := &archive.Archive{
 		Target: Target, Trusted: signing.Keyring{{Key: w.Key.Key()}}, Unpack: unpacker.Unpack,
@@ -105,8 +105,8 @@ func (w *World) Archive(t *testing.T, buckets ...archive.Bucket) *archive.Archiv
 }
 
 // Options are a writer's on an archive.
-func (w *World) Options(t *testing.T, a *archive.Archive) writer.Options {
-	t.Helper()
+func (w *World) Options(tb testing.TB, a *archive.Archive) writer.Options {
+	tb.Helper()
 	return writer.Options{Archive: a, Signers: []signing.Signer{w.Key}, Now: w.Now, Pack: w.pack}
 }
 
@@ -236,17 +236,17 @@ type Key struct {
 }
 
 // NewKey makes the nth key.
-func NewKey(t *testing.T, n byte) Key {
-	t.Helper()
+func NewKey(tb testing.TB, n byte) Key {
+	tb.Helper()
 	scalar := make([]byte, 32)
 	scalar[31] = n
 	private, err := ecdsa.ParseRawPrivateKey(elliptic.P256(), scalar)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	public, err := signing.NewPublicKey(private.Public())
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return Key{private, public}
 }

@@ -1,0 +1,46 @@
+package recoveries
+
+import (
+	"tidemark/shared/manifest/body"
+	"tidemark/shared/position"
+)
+
+// plannedForm is a plan as programs read it. Its names stay.
+type plannedForm struct {
+	Manifest string      `json:"manifest"`
+	Tables   int         `json:"tables"`
+	Rows     int64       `json:"rows,string"`
+	Bytes    int64       `json:"bytes,string"`
+	Records  int64       `json:"records,string"`
+	Resumed  string      `json:"resumed,omitempty"`
+	Settled  bool        `json:"settled"`
+	Replays  []tallyForm `json:"replays"`
+	Gaps     []body.Gap  `json:"gaps"`
+	Warnings []string    `json:"warnings"`
+}
+
+type tallyForm struct {
+	Flow      string          `json:"flow"`
+	Topic     string          `json:"topic"`
+	Partition int32           `json:"partition"`
+	From      position.Offset `json:"from,string"`
+	Until     position.Offset `json:"until,string"`
+}
+
+func (p Plan) form() plannedForm {
+	form := plannedForm{
+		Records: p.Records(), Settled: p.Settled, Gaps: append([]body.Gap{}, p.Gaps...), Warnings: append([]string{}, p.Warnings...),
+		Replays: []tallyForm{},
+	}
+	form.Tables, form.Rows, form.Bytes = sizes(p.Choice.Body)
+	if !p.Choice.Manifest.Run.IsZero() {
+		form.Manifest = p.Choice.Manifest.String()
+	}
+	if p.Resumed != nil {
+		form.Resumed = p.Resumed.RunID.String()
+	}
+	for _, t := range p.Tallies {
+		form.Replays = append(form.Replays, tallyForm{t.Flow, t.Partition.Topic, t.Partition.Number, t.From, t.Until})
+	}
+	return form
+}

@@ -1,0 +1,70 @@
+package recoveries
+
+import (
+	"context"
+
+	"tidemark/cmd/tidemark/exit"
+	"tidemark/shared/apply"
+	"tidemark/shared/manifest"
+	"tidemark/shared/position"
+	"tidemark/shared/record"
+	"tidemark/shared/recovery"
+)
+
+// markedDatabase marks what the database refuses. What an archive said meanwhile stays the archive's.
+type markedDatabase struct{ recovery.Database }
+
+// Look says what is there. See recovery.Database.
+func (d markedDatabase) Look(ctx context.Context) (recovery.Found, error) {
+	found, err := d.Database.Look(ctx)
+	return found, exit.FromDatabase(err)
+}
+
+// Claim is the first act. See recovery.Database.
+func (d markedDatabase) Claim(ctx context.Context, t recovery.Try) error {
+	return exit.FromDatabase(d.Database.Claim(ctx, t))
+}
+
+// Restore brings the base in. See recovery.Database.
+func (d markedDatabase) Restore(ctx context.Context, b recovery.Base) (recovery.Restored, error) {
+	fetch := b.Fetch
+	b.Fetch = func(ctx context.Context, object manifest.Object) ([]byte, error) {
+		plain, err := fetch(ctx, object)
+		if err != nil {
+			err = exit.Archive(err)
+		}
+		return plain, err
+	}
+	restored, err := d.Database.Restore(ctx, b)
+	return restored, exit.FromDatabase(err)
+}
+
+// Positions are where the flow's partitions stand. See recovery.Database.
+func (d markedDatabase) Positions(ctx context.Context, flow string) (position.Cut, error) {
+	at, err := d.Database.Positions(ctx, flow)
+	return at, exit.FromDatabase(err)
+}
+
+// Settle ends the recovery. See recovery.Database.
+func (d markedDatabase) Settle(ctx context.Context, s recovery.Settlement) error {
+	return exit.FromDatabase(d.Database.Settle(ctx, s))
+}
+
+// markedAppliers mark what refuses a record: the database, or the record's meaning in it.
+func markedAppliers(of func(string) (recovery.Applier, error)) func(string) (recovery.Applier, error) {
+	return func(flow string) (recovery.Applier, error) {
+		applier, err := of(flow)
+		if err != nil {
+			return nil, err
+		}
+		return markedApplier{applier}, nil
+	}
+}
+
+type markedApplier struct{ recovery.Applier }
+
+// Apply applies records. See recovery.Applier.
+func (a markedApplier) Apply(ctx context.Context, batch record.Batch) (apply.Outcome, error) {
+	outcome, err := a.Applier.Apply(ctx, batch)
+	return outcome, exit.FromDatabase(err)
+}

@@ -1,0 +1,68 @@
+package recoveries
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"time"
+
+	"tidemark/cmd/tidemark/report"
+	"tidemark/shared/recovery"
+)
+
+// Outcome is what a recovery did.
+type Outcome struct {
+	recovery.Report
+
+	Took time.Duration
+}
+
+// Show prints it, for a screen or for programs.
+func (o Outcome) Show(out io.Writer, asJSON bool) error {
+	if asJSON {
+		return report.WriteJSON(out, o.form())
+	}
+	var page bytes.Buffer
+	fmt.Fprintf(&page, "the target %s is live in life %s, from manifest %s\n", o.Try.TargetID, o.Try.Lineage, o.Try.Base)
+	if o.Plan.Settled {
+		fmt.Fprintf(&page, "nothing was done: run %s had recovered it already\n", o.Try.RunID)
+	} else {
+		fmt.Fprintf(&page, "%s restored, %s, in %s\n", report.Count(o.Restored.Rows, "row"), report.Size(o.Restored.Bytes),
+			o.Restore.Round(time.Millisecond))
+		for _, flow := range slices.Sorted(maps.Keys(o.Replayed)) {
+			c := o.Replayed[flow]
+			fmt.Fprintf(&page, "flow %s: %s applied, %d present, %d absorbed\n", report.OneLine(flow), report.Count(c.Applied, "record"),
+				c.Present, c.Absorbed)
+		}
+		fmt.Fprintf(&page, "replayed in %s, all in %s\n", o.Replay.Round(time.Millisecond), o.Took.Round(time.Millisecond))
+	}
+	for _, warning := range o.Warnings {
+		fmt.Fprintf(&page, "warning: %s\n", report.OneLine(warning))
+	}
+	_, err := out.Write(page.Bytes())
+	return err
+}
+
+// doneForm is a report as programs read it. Its names stay.
+type doneForm struct {
+	Run      string                       `json:"run"`
+	Lineage  string                       `json:"lineage"`
+	Manifest string                       `json:"manifest"`
+	Already  bool                         `json:"already"` // an earlier call had ended
+	Rows     int64                        `json:"rows,string"`
+	Bytes    int64                        `json:"bytes,string"`
+	Replayed map[string]recovery.Replayed `json:"replayed"`
+	Gaps     int                          `json:"gaps"`
+	Restore  float64                      `json:"restore_seconds"`
+	Replay   float64                      `json:"replay_seconds"`
+	Warnings []string                     `json:"warnings"`
+}
+
+func (o Outcome) form() doneForm {
+	return doneForm{
+		o.Try.RunID.String(), o.Try.Lineage.String(), o.Try.Base.String(), o.Plan.Settled, o.Restored.Rows, o.Restored.Bytes, o.Replayed,
+		len(o.Try.Accepted), o.Restore.Seconds(), o.Replay.Seconds(), append([]string{}, o.Warnings...),
+	}
+}

@@ -1,0 +1,32 @@
+package config
+
+import (
+	"tidemark/shared/config/brokers"
+	"tidemark/shared/config/setting"
+)
+
+// Recovery is the environment of whoever recovers a target.
+type Recovery struct {
+	Process
+	Archive  Archive
+	Kafka    brokers.Kafka
+	FlowFile string // path, empty when the environment names none
+}
+
+// LoadRecovery reads the environment of whoever recovers a target. It leaves the variables of the other processes alone.
+//
+// Errors: fault.Misconfigured for everything that is wrong, in one error.
+func LoadRecovery(lookup func(string) (string, bool), environ []string) (Recovery, error) {
+	return load(recoveryVariables(), lookup, environ)
+}
+
+// Settings lists the variables of whoever recovers a target.
+func (Recovery) Settings() []setting.Setting { return setting.Describe(recoveryVariables()) }
+
+// recoveryVariables is the table of the variables of whoever recovers a target.
+func recoveryVariables() []setting.Field[Recovery] {
+	fields := setting.Lift(processVariables(), func(r *Recovery) *Process { return &r.Process })
+	fields = append(fields, setting.Lift(archiveVariables(), func(r *Recovery) *Archive { return &r.Archive })...)
+	fields = append(fields, setting.Lift(brokers.Variables(), func(r *Recovery) *brokers.Kafka { return &r.Kafka })...)
+	return append(fields, flowFile(false, func(r *Recovery) *string { return &r.FlowFile }))
+}
