@@ -133,6 +133,8 @@ func TestRun(t *testing.T) {
 		}
 	}
 	must(2, "not defined", "-pag")
+	must(2, "want apply or backup", "-only", "relay")
+	must(2, "want a number of MB", "-backup-size", "-1")
 	must(1, "want -out")
 	must(1, "read results", "-from", results, "-page", page)
 	write(results, `{"machine":{"commit":"abc1234"}}`)
@@ -143,4 +145,5 @@ func TestRun(t *testing.T) {
 	must(1, "page.md:5 is stale", "-from", results, "-page", page, "-check")
 	write(results, `{"machines":{}}`)
 	must(1, "unknown field", "-from", results, "-page", page)
+	must(1, "unknown field", "-out", results, "-only", "backup") // else the other part would be lost
 }

@@ -21,16 +21,23 @@ type plan struct {
 	maximum int           // records of an input
 	probes  int           // rounds of the probe, the last of which counts
 	short   bool
+	only    string // the part that is measured, empty: both
+	backup  int    // bytes of the tables that are backed up
 }
+
+const megabyte = 1_000_000
 
 func newPlan(seed uint64, short bool) plan {
 	if short {
 		return plan{
 			seed: seed, rounds: 3, starts: 3, round: 100 * time.Millisecond, single: 5_000, maximum: 30_000,
-			probes: 1, short: true,
+			probes: 1, short: true, backup: 64 * megabyte,
 		}
 	}
-	return plan{seed: seed, rounds: 5, starts: 21, round: 2 * time.Second, single: 50_000, maximum: 500_000, probes: 2}
+	return plan{
+		seed: seed, rounds: 5, starts: 21, round: 2 * time.Second, single: 50_000, maximum: 500_000, probes: 2,
+		backup: 1000 * megabyte,
+	}
 }
 
 // cell is one workload in one size of transaction.

@@ -10,21 +10,24 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"time"
 
 	"tidemark/shared/position"
 	"tidemark/shared/record"
+	"tidemark/tests/bench/copies"
 	"tidemark/tests/bench/load"
 	"tidemark/tests/bench/meter"
 	"tidemark/tests/bench/result"
 )
 
-// task is what a child process does: apply a stream that it makes batch by batch, or with 0 records nothing at all. The
-// child reads it from its standard input, because an address has a password and a command line is for everybody to see.
+// task is what a child process does: apply a stream that it makes batch by batch, or back a database up, or with 0 records
+// nothing at all. The child reads it from its standard input, because an address has a password and a command line is for everybody to see.
 type task struct {
 	URL     string
 	Seed    uint64
 	Records int
 	Batch   int
+	Backup  *copies.Task // instead of records
 }
 
 // serveTask is the life of a child. The last it does is to print its peak memory.
@@ -44,6 +47,9 @@ func serveTask(ctx context.Context, in io.Reader, out io.Writer) error {
 }
 
 func (t task) run(ctx context.Context) error {
+	if t.Backup != nil {
+		return t.Backup.Run(ctx)
+	}
 	if t.Records == 0 {
 		return nil
 	}
@@ -84,9 +90,11 @@ func child(ctx context.Context, t task) (float64, error) {
 	}
 	cmd := exec.CommandContext(ctx, self, "-child") //nolint:gosec // this program
 	cmd.Stdin, cmd.Stderr = bytes.NewReader(input), os.Stderr
+	const patience = 10 * time.Second
+	cmd.Cancel, cmd.WaitDelay = func() error { return cmd.Process.Signal(os.Interrupt) }, patience // it removes its files
 	output, err := cmd.Output()
 	if err != nil {
-		return 0, fmt.Errorf("child of %d records: %w", t.Records, err)
+		return 0, fmt.Errorf("child: %w", err)
 	}
 	return strconv.ParseFloat(strings.TrimSpace(string(output)), 64)
 }

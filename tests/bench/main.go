@@ -1,6 +1,8 @@
-// Command bench measures apply beside what PostgreSQL could do at best, and writes what it found as JSON and as a page.
+// Command bench measures apply and backup beside what PostgreSQL could do at best, and writes what it found as JSON and as
+// a page.
 //
 //	bench -out FILE                  measure and write the results
+//	bench -out FILE -only backup     measure one part, and keep what the file has of the other
 //	bench -from FILE -page PAGE      write the page of results
 //	bench -from FILE -page PAGE -check   compare the page instead: exit code 1 and the first line that is stale
 //
@@ -15,6 +17,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
 	"strings"
@@ -33,9 +36,10 @@ func main() {
 
 // options are the command line.
 type options struct {
-	out, from, page, profile string
-	check, short, child      bool
-	seed                     uint64
+	out, from, page, profile, only string
+	check, short, child            bool
+	seed                           uint64
+	backupSize                     int // MB
 }
 
 func run(ctx context.Context, args []string, stderr io.Writer) int {
@@ -45,12 +49,18 @@ func run(ctx context.Context, args []string, stderr io.Writer) int {
 	flags.StringVar(&o.out, "out", "", "measure, and write the results to this file")
 	flags.StringVar(&o.from, "from", "", "take the results of this file")
 	flags.StringVar(&o.page, "page", "", "write the page of the results to this file")
-	flags.StringVar(&o.profile, "profile", "", "only write profiles of apply at 10,000 inserts a batch to this folder")
+	flags.StringVar(&o.profile, "profile", "", "only write profiles to this folder: of apply at 10,000 inserts a batch, with -only backup of backups")
+	flags.StringVar(&o.only, "only", "", "measure only this part: apply or backup")
+	flags.IntVar(&o.backupSize, "backup-size", 0, "MB of the tables that are backed up; 0: 1000, in a short run 64")
 	flags.BoolVar(&o.check, "check", false, "compare the page instead of writing it")
 	flags.BoolVar(&o.short, "short", false, "measure less than a minute, to show that it works")
 	flags.Uint64Var(&o.seed, "seed", 1, "seed of the records")
 	flags.BoolVar(&o.child, "child", false, "do the task on the standard input; for this program's own use")
 	if err := flags.Parse(args); err != nil {
+		return 2
+	}
+	if err := o.validate(); err != nil {
+		_, _ = fmt.Fprintln(stderr, "bench:", err)
 		return 2
 	}
 	if err := o.act(ctx, stderr); err != nil {
@@ -60,34 +70,74 @@ func run(ctx context.Context, args []string, stderr io.Writer) int {
 	return 0
 }
 
+// The parts of a run.
+const (
+	onlyApply  = "apply"
+	onlyBackup = "backup"
+)
+
+func (o options) validate() error {
+	if o.only != "" && o.only != onlyApply && o.only != onlyBackup {
+		return fmt.Errorf("-only %s: want apply or backup", o.only)
+	}
+	if o.backupSize < 0 {
+		return fmt.Errorf("-backup-size %d: want a number of MB", o.backupSize)
+	}
+	return nil
+}
+
+func (o options) plan() plan {
+	p := newPlan(o.seed, o.short)
+	p.only = o.only
+	if o.backupSize > 0 {
+		p.backup = o.backupSize * megabyte
+	}
+	return p
+}
+
 func (o options) act(ctx context.Context, stderr io.Writer) error {
 	switch {
 	case o.child:
 		return serveTask(ctx, os.Stdin, os.Stdout)
 	case o.profile != "":
-		return profile(ctx, newPlan(o.seed, o.short), o.profile)
+		return profile(ctx, o.plan(), o.profile)
 	case o.out != "":
-		results, err := measureAll(ctx, newPlan(o.seed, o.short), stderr)
-		if err != nil {
-			return err
-		}
-		text, err := results.Encode()
-		if err != nil {
-			return err
-		}
-		return write(o.out, text)
+		return o.measure(ctx, stderr)
 	case o.from != "" && o.page != "":
 		return o.writePage()
 	}
 	return errors.New("want -out, or -from and -page")
 }
 
-func (o options) writePage() error {
-	text, err := os.ReadFile(o.from)
-	if err != nil {
-		return fmt.Errorf("read results: %w", err)
+// measure writes the results of a run. Of a part that is not measured the file keeps what it has.
+func (o options) measure(ctx context.Context, progress io.Writer) error {
+	var results result.Results
+	if o.only != "" {
+		var err error
+		if results, err = read(o.out); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
 	}
-	results, err := result.Decode(text)
+	if err := measureAll(ctx, o.plan(), &results, progress); err != nil {
+		return err
+	}
+	text, err := results.Encode()
+	if err != nil {
+		return err
+	}
+	return write(o.out, text)
+}
+
+func read(path string) (result.Results, error) {
+	text, err := os.ReadFile(path) //nolint:gosec // whoever runs the command names the file
+	if err != nil {
+		return result.Results{}, fmt.Errorf("read results: %w", err)
+	}
+	return result.Decode(text)
+}
+
+func (o options) writePage() error {
+	results, err := read(o.from)
 	if err != nil {
 		return err
 	}

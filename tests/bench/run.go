@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -14,30 +15,49 @@ import (
 	"time"
 
 	"tidemark/tests/bench/coldstart"
+	"tidemark/tests/bench/copies"
 	"tidemark/tests/bench/load"
 	"tidemark/tests/bench/result"
 )
 
-// measureAll is a whole run. It says on progress what it is at.
-func measureAll(ctx context.Context, p plan, progress io.Writer) (_ result.Results, err error) {
+// measureAll measures the parts that the plan names and puts them in the place of r's. It says on progress what it is at.
+func measureAll(ctx context.Context, p plan, r *result.Results, progress io.Writer) (err error) {
 	say := func(format string, args ...any) {
 		_, _ = fmt.Fprintf(progress, format+"\n", args...) // for people only
 	}
 	say("seed %d; starting a durable PostgreSQL", p.seed)
 	b, err := openBed(ctx)
 	if err != nil {
-		return result.Results{}, err
+		return err
 	}
 	defer func() { err = b.close(ctx, err) }()
-	r := result.Results{Machine: machine(ctx, p)}
-	if r.Machine.PostgreSQL, err = b.version(ctx); err != nil {
-		return r, err
+	m := machine(ctx, p)
+	if m.PostgreSQL, err = b.version(ctx); err != nil {
+		return err
 	}
-	r.Inputs = inputs(p)
+	if p.only != onlyBackup {
+		r.Machine, r.Inputs = m, inputs(p)
+		if err := b.measureApply(ctx, p, r, say); err != nil {
+			return err
+		}
+	}
+	if p.only != onlyApply {
+		measured, err := copies.Measure(ctx, b.copies(p, say))
+		if err != nil {
+			return fmt.Errorf("backup: %w", err)
+		}
+		measured.Machine, r.Backup = m, &measured
+	}
+	return nil
+}
+
+// measureApply measures apply in all its forms, and its binary.
+func (b *bed) measureApply(ctx context.Context, p plan, r *result.Results, say func(string, ...any)) error {
+	r.Cells, r.Stages = nil, nil
 	for _, c := range cells() {
 		measured, err := b.measure(ctx, p, c)
 		if err != nil {
-			return r, fmt.Errorf("%s: %w", c, err)
+			return fmt.Errorf("%s: %w", c, err)
 		}
 		say("%s: %.0f records/s, %.2f of COPY (%d records)",
 			c, measured.Apply.Rate.Median, measured.Ratio.Median, measured.Records)
@@ -45,12 +65,12 @@ func measureAll(ctx context.Context, p plan, progress io.Writer) (_ result.Resul
 	}
 	stages, err := b.stages(ctx)
 	if err != nil {
-		return r, err
+		return err
 	}
 	for _, s := range stages {
 		measured, err := measureStage(ctx, p, s)
 		if err != nil {
-			return r, fmt.Errorf("%s, %s: %w", s.name, s.workload, err)
+			return fmt.Errorf("%s, %s: %w", s.name, s.workload, err)
 		}
 		say("%s alone, %s, %d a batch: %.0f ns, %.2f allocations a record", s.name, s.workload, s.batch,
 			measured.Nanoseconds.Median, measured.Allocations.Median)
@@ -58,19 +78,27 @@ func measureAll(ctx context.Context, p plan, progress io.Writer) (_ result.Resul
 	}
 	say("memory of processes that apply %d and %d records", p.single, 10*p.single)
 	if r.Memory, err = b.memory(ctx, p); err != nil {
-		return r, fmt.Errorf("memory: %w", err)
+		return fmt.Errorf("memory: %w", err)
 	}
 	say("%d cold starts of the apply function", p.starts)
 	if err := b.reset(ctx); err != nil {
-		return r, err
+		return err
 	}
 	r.Start, err = coldstart.Measure(ctx, coldstart.Options{
 		URL: b.url, TargetID: targetID, Flow: flow, Seed: p.seed, Starts: p.starts, Rounds: p.rounds,
 	})
 	if err != nil {
-		return r, fmt.Errorf("the apply function: %w", err)
+		return fmt.Errorf("the apply function: %w", err)
 	}
-	return r, nil
+	return nil
+}
+
+// copies is how backups are measured on the bed's server. Memory is asked of a sixteenth of the tables too.
+func (b *bed) copies(p plan, say func(string, ...any)) copies.Options {
+	return copies.Options{
+		URL: b.url, Server: b.postmaster, Size: p.backup, Small: p.backup / 16, Seed: p.seed, Rounds: p.rounds, Say: say,
+		Child: func(ctx context.Context, t copies.Task) (float64, error) { return child(ctx, task{Backup: &t}) },
+	}
 }
 
 func machine(ctx context.Context, p plan) result.Machine {
@@ -131,46 +159,59 @@ func inputs(p plan) []result.Input {
 	return list
 }
 
-// profile applies inserts, 10,000 a batch, for five rounds and leaves cpu.pprof and allocations.pprof in dir.
+// profile leaves cpu.pprof and allocations.pprof in dir: of inserts, 10,000 a batch, or of backups, for five rounds.
 func profile(ctx context.Context, p plan, dir string) (err error) {
 	b, err := openBed(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { err = b.close(ctx, err) }()
-	ours, err := openApplied(b.url, false)
-	if err != nil {
-		return err
-	}
-	defer ours.close(ctx)
-	const batch, profiled = 10_000, 5
-	in, err := load.NewInput(load.Inserts, p.seed, p.maximum/batch*batch)
-	if err != nil {
-		return err
-	}
 	runtime.MemProfileRate = 16 << 10
 	cpu, err := os.Create(filepath.Join(dir, "cpu.pprof")) //nolint:gosec // whoever runs the command names the folder
 	if err != nil {
 		return fmt.Errorf("profile: %w", err)
 	}
-	if err := pprof.StartCPUProfile(cpu); err != nil {
-		return fmt.Errorf("profile: %w", err)
-	}
-	for range profiled {
-		if _, err := b.round(ctx, ours, in, batch); err != nil {
-			return err
-		}
+	begin := func() error { return pprof.StartCPUProfile(cpu) }
+	if p.only == onlyBackup {
+		err = copies.Profile(ctx, b.copies(p, func(string, ...any) {}), begin, profiled)
+	} else {
+		err = b.profileApply(ctx, p, begin)
 	}
 	pprof.StopCPUProfile()
-	if err := cpu.Close(); err != nil {
+	if err = errors.Join(err, cpu.Close()); err != nil {
 		return fmt.Errorf("profile: %w", err)
 	}
 	allocations, err := os.Create(filepath.Join(dir, "allocations.pprof")) //nolint:gosec // as above
 	if err != nil {
 		return fmt.Errorf("profile: %w", err)
 	}
-	if err := pprof.Lookup("allocs").WriteTo(allocations, 0); err != nil {
+	if err := errors.Join(pprof.Lookup("allocs").WriteTo(allocations, 0), allocations.Close()); err != nil {
 		return fmt.Errorf("profile: %w", err)
 	}
-	return allocations.Close()
+	return nil
+}
+
+// profiled is how many rounds a profile has.
+const profiled = 5
+
+func (b *bed) profileApply(ctx context.Context, p plan, begin func() error) error {
+	ours, err := openApplied(b.url, false)
+	if err != nil {
+		return err
+	}
+	defer ours.close(ctx)
+	const batch = 10_000
+	in, err := load.NewInput(load.Inserts, p.seed, p.maximum/batch*batch)
+	if err != nil {
+		return err
+	}
+	if err := begin(); err != nil {
+		return err
+	}
+	for range profiled {
+		if _, err := b.round(ctx, ours, in, batch); err != nil {
+			return err
+		}
+	}
+	return nil
 }

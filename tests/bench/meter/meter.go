@@ -19,6 +19,7 @@ import (
 
 // Sample is what a stretch of work took.
 type Sample struct {
+	Seconds              float64
 	Rate                 float64 // records a second
 	ClientCPU, ServerCPU float64 // seconds for a million records
 	Allocations, Bytes   float64 // a record
@@ -66,7 +67,7 @@ func (m Reading) End(n int) (Sample, error) {
 	count := float64(n)
 	million := func(d time.Duration) float64 { return d.Seconds() / count * 1e6 }
 	return Sample{
-		Rate: count / took.Seconds(), ClientCPU: million(client - m.client), ServerCPU: million(family - m.family),
+		Seconds: took.Seconds(), Rate: count / took.Seconds(), ClientCPU: million(client - m.client), ServerCPU: million(family - m.family),
 		Allocations: float64(allocations-m.allocations) / count, Bytes: float64(bytes-m.bytes) / count,
 	}, nil
 }

@@ -20,6 +20,7 @@ func Of(r result.Results) string {
 	stages(&b, r.Stages)
 	memory(&b, r.Memory)
 	start(&b, r.Start, r.Memory.Idle)
+	backup(&b, r)
 	peer(&b, r.Cells)
 	return b.String()
 }

@@ -29,11 +29,13 @@ func stage(name string, batch int, nanoseconds, allocations float64) result.Stag
 
 func sample() result.Results {
 	idle, once, tenfold, resident := at(12), at(20), at(21), at(61)
+	machine := result.Machine{
+		Commit: "abc1234", Date: "2026-11-29", Go: "go1.26.8", PostgreSQL: "15.18", Pgx: "v5.13.0", Platform: "linux/amd64",
+		Cores: 2, Seed: 7, Rounds: 5,
+	}
+	backup := sampleBackup(machine)
 	return result.Results{
-		Machine: result.Machine{
-			Commit: "abc1234", Date: "2026-11-29", Go: "go1.26.8", PostgreSQL: "15.18", Pgx: "v5.13.0", Platform: "linux/amd64",
-			Cores: 2, Seed: 7, Rounds: 5,
-		},
+		Machine: machine,
 		Inputs: []result.Input{
 			{Workload: "insert", RowBytes: 188, ValueBytes: 700, Inserts: 1},
 			{
@@ -58,6 +60,32 @@ func sample() result.Results {
 		Memory: result.Memory{Batch: 1000, Records: 50000, Idle: &idle, Once: &once, Tenfold: &tenfold},
 		Start: result.Start{
 			BinaryMB: 9.3, Starts: 21, Handler: at(10), Reply: at(34), EventMB: 6, EventRecords: 5900, Resident: &resident,
+		},
+		Backup: &backup,
+	}
+}
+
+func sampleBackup(m result.Machine) result.Backup {
+	side := func(rate float64) result.BackupSide {
+		server := at(7.5)
+		return result.BackupSide{Seconds: at(1000 / rate), Rate: at(rate), ClientCPU: at(6.2), ServerCPU: &server}
+	}
+	cell := func(jobs int, ratio, sent, beside float64) result.BackupCell {
+		return result.BackupCell{
+			Jobs: jobs, Copy: side(200), First: side(200 * ratio), Again: side(190), Ratio: at(ratio), AgainRatio: at(0.95),
+			StoredMB: at(321), Sent: at(sent),
+			Dump: &result.Dump{BackupSide: side(50), Ratio: at(beside), StoredMB: at(400)},
+		}
+	}
+	return result.Backup{
+		Machine: m, Level: 1, MB: 1000, Cells: []result.BackupCell{cell(1, 0.9, 0.0001, 3.2), cell(2, 0.69, 0.01, 1)},
+		Tables: []result.BackupTable{
+			{Name: "article", Columns: "id bigint PRIMARY KEY, body text", About: "long texts", Rows: 300_000, MB: 600},
+			{Name: "session", Columns: "id uuid PRIMARY KEY", About: "keys at random", Rows: 4_000_000, MB: 400},
+		},
+		Memory: &result.BackupMemory{
+			Idle: at(20), SmallMB: 62.5, LargeMB: 1000,
+			Peaks: []result.BackupPeak{{Jobs: 1, Small: at(150), Large: at(170)}, {Jobs: 2, Small: at(300), Large: at(321)}},
 		},
 	}
 }
@@ -95,9 +123,11 @@ func TestPage(t *testing.T) {
 		for i := range r.Cells {
 			r.Cells[i].Apply.ServerCPU, r.Cells[i].Copy.ServerCPU = nil, nil
 		}
+		r.Backup.Cells[0].Dump, r.Backup.Memory = nil, nil
 		text := page.Of(r)
 		for _, want := range []string{
 			"short run", "Not measured: the system has no /proc.", "| resident | not measured |", " | – | ",
+			"pg_dump was not measured", "Memory was not measured", "from a run of its own, at commit `abc1234`",
 		} {
 			if !strings.Contains(text, want) {
 				t.Errorf("no %q in\n%s", want, text)
@@ -105,6 +135,10 @@ func TestPage(t *testing.T) {
 		}
 		if strings.Contains(text, "CPU s a million") {
 			t.Error("a CPU figure is made of nothing")
+		}
+		r.Backup = nil
+		if text := page.Of(r); !strings.Contains(text, "bare COPY\n\nNot measured.\n") {
+			t.Errorf("no word of backups that were not measured in\n%s", text)
 		}
 	})
 }

@@ -20,6 +20,8 @@ type Results struct {
 	Stages []Stage `json:"stages"`
 	Memory Memory  `json:"memory"`
 	Start  Start   `json:"start"`
+	// Backup is absent until it was measured once.
+	Backup *Backup `json:"backup,omitempty"`
 }
 
 // Machine says where and how the run was made.
