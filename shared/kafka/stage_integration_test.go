@@ -84,7 +84,7 @@ func share() (err error) {
 }
 
 // deadline is for what happens at once and may take long on a busy machine.
-const deadline = time.Minute
+const deadline = 5 * time.Minute
 
 // plainly is how the plain listener is reached.
 func plainly() kafka.Options {
