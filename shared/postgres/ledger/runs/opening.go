@@ -61,7 +61,7 @@ func (o *opening) enter(ctx context.Context) (backup.Claimed, error) {
 
 // lockTable keeps other openings out, and the ends of runs, which write. Who holds a run locks its row alone.
 func (o *opening) lockTable(ctx context.Context) error {
-	_, err := o.tx.Exec(ctx, "LOCK TABLE "+o.runs.schema+".backup_run IN SHARE ROW EXCLUSIVE MODE NOWAIT")
+	_, err := o.tx.Exec(ctx, "LOCK TABLE "+o.runs.schema+".backup_run IN SHARE ROW EXCLUSIVE MODE")
 	if isLocked(err) {
 		return fault.New(fault.Retryable, "%w: one begins or ends at this moment", backup.ErrRunning).WithHint("come again in a minute")
 	}
