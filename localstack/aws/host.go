@@ -49,7 +49,7 @@ func newHost(ctx context.Context, p program, python, region string) (_ *host, er
 			err = errors.Join(err, h.remove(ctx))
 		}
 	}()
-	if h.port, err = freePort(ctx); err != nil {
+	if h.port, err = child.FreePort(ctx); err != nil {
 		return nil, err
 	}
 	if err := os.WriteFile(h.path("loopback.py"), []byte(launcher), 0o600); err != nil {
@@ -67,7 +67,7 @@ func newHost(ctx context.Context, p program, python, region string) (_ *host, er
 func (h *host) path(name string) string { return filepath.Join(h.dir, name) }
 
 func (h *host) endpoint() string {
-	return "http://" + net.JoinHostPort(loopback, strconv.Itoa(h.port))
+	return "http://" + net.JoinHostPort(child.Loopback, strconv.Itoa(h.port))
 }
 
 // start runs the program away from terminals' signals (own process group), with all its files in the folder, and without
@@ -159,17 +159,4 @@ func (h *host) end(ctx context.Context) error {
 func (h *host) logged() string {
 	content, _ := os.ReadFile(h.path("log")) // no more than a message depends on it
 	return tail(content)
-}
-
-func freePort(ctx context.Context) (int, error) {
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp4", net.JoinHostPort(loopback, "0"))
-	if err != nil {
-		return 0, fmt.Errorf("find a free port: %w", err)
-	}
-	defer func() { _ = listener.Close() }() // only its number was wanted
-	address, ok := listener.Addr().(*net.TCPAddr)
-	if !ok {
-		return 0, fmt.Errorf("find a free port: %s is no TCP address", listener.Addr())
-	}
-	return address.Port, nil
 }

@@ -15,9 +15,6 @@ import (
 	"tidemark/shared/fault"
 )
 
-// AsHelper makes a second process of this test binary that starts a stand-in and waits to be killed.
-var AsHelper = flag.Bool("aws.helper", false, "start a stand-in, print its address and folder, and wait")
-
 func TestMain(m *testing.M) {
 	flag.Parse()
 	goleak.VerifyTestMain(m)

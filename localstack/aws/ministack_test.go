@@ -1,19 +1,16 @@
 package aws_test
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"crypto/ed25519"
 	"crypto/x509"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
-	"os/exec"
 	"testing"
 	"time"
 
@@ -25,6 +22,7 @@ import (
 	s3types "github.com/aws/aws-sdk-go-v2/service/s3/types"
 
 	"tidemark/localstack/aws"
+	"tidemark/localstack/child/childtest"
 	"tidemark/shared/fault"
 )
 
@@ -168,43 +166,10 @@ func TestMiniStackDiesWithItsProcess(t *testing.T) {
 
 func diesWithItsProcess(t *testing.T, starts func(context.Context, aws.Options) (*aws.Server, error)) {
 	t.Helper()
-	if *aws.AsHelper {
+	childtest.DiesWithItsProcess(t, func() (address, path string) {
 		s := start(t, starts, aws.Options{})
-		_, _ = fmt.Fprintf(os.Stdout, "%s\n%s\n", s.Endpoint(), aws.DirOf(s))
-		select {
-		case <-time.After(time.Minute):
-		case <-t.Context().Done():
-		}
-		return
-	}
-	executable, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), executable, "-test.run=^"+t.Name()+"$", "-aws.helper") //nolint:gosec // this binary
-	output, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	lines := bufio.NewScanner(output)
-	var printed []string
-	for len(printed) < 2 && lines.Scan() {
-		printed = append(printed, lines.Text())
-	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Wait(); err == nil || len(printed) < 2 {
-		t.Fatalf("got %v after the lines %q, want a killed process and its stand-in's address", err, printed)
-	}
-	eventually(t, "the stand-in is gone", func() bool { return !answers(t, printed[0]) })
-	eventually(t, "the folder is gone", func() bool {
-		_, err := os.Stat(printed[1])
-		return errors.Is(err, os.ErrNotExist)
-	})
+		return s.Endpoint(), aws.DirOf(s)
+	}, func(address string) bool { return !answers(t, address) })
 }
 
 func answers(t *testing.T, endpoint string) bool {
@@ -218,18 +183,4 @@ func answers(t *testing.T, endpoint string) bool {
 		_ = conn.Close()
 	}
 	return err == nil
-}
-
-func eventually(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	after := time.After(deadline)
-	for !is() {
-		select {
-		case <-tick.C:
-		case <-after:
-			t.Fatalf("never: %s", what)
-		}
-	}
 }

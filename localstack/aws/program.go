@@ -5,6 +5,8 @@ import (
 	"net"
 	"path/filepath"
 	"strconv"
+
+	"tidemark/localstack/child"
 )
 
 // program is a stand-in as it is installed and run.
@@ -31,15 +33,13 @@ var localStackPackages string
 //go:embed packages/ministack.txt
 var miniStackPackages string
 
-const loopback = "127.0.0.1"
-
 // localStack runs on the machine itself. It is told that this is no container even where it would think so, or it would
 // write to fixed folders of the system; it asks the network for nothing: no names, no certificate, no news.
 func localStack() program {
 	return program{
 		name: "LocalStack", version: "4.14.0", module: "localstack", oldest: 12, packages: localStackPackages,
 		settings: func(port int, dir, region string) []string {
-			address := net.JoinHostPort(loopback, strconv.Itoa(port))
+			address := net.JoinHostPort(child.Loopback, strconv.Itoa(port))
 			return []string{
 				"AWS_DEFAULT_REGION=" + region, "GATEWAY_LISTEN=" + address, "LOCALSTACK_HOST=" + address,
 				"OVERRIDE_IN_DOCKER=0", "FILESYSTEM_ROOT=" + filepath.Join(dir, "system"), "PERSISTENCE=0",
@@ -55,7 +55,7 @@ func miniStack() program {
 		name: "MiniStack", version: "1.5.33", module: "ministack", oldest: 11, packages: miniStackPackages,
 		settings: func(port int, dir, region string) []string {
 			return []string{
-				"MINISTACK_REGION=" + region, "BIND_HOST=" + loopback, "MINISTACK_HOST=" + loopback,
+				"MINISTACK_REGION=" + region, "BIND_HOST=" + child.Loopback, "MINISTACK_HOST=" + child.Loopback,
 				"GATEWAY_PORT=" + strconv.Itoa(port), "S3_DATA_DIR=" + filepath.Join(dir, "s3"),
 				"DOCKER_HOST=unix://" + filepath.Join(dir, "none.sock"), "IOT_MTLS_ENABLED=0", "SFTP_ENABLED=0",
 			}

@@ -1,20 +1,12 @@
 package brokers
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"errors"
 	"fmt"
-	"math/big"
-	"net"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/sasl"
@@ -56,63 +48,15 @@ func (a Access) Client(mechanism Mechanism) []kgo.Opt {
 // access writes the authority's certificate into dir.
 func (p *plan) access(dir string) (Access, error) {
 	trusted := x509.NewCertPool()
-	if !trusted.AppendCertsFromPEM([]byte(p.keys.authority)) {
+	if !trusted.AppendCertsFromPEM(p.keys.Authority) {
 		return Access{}, errors.New("read the authority's certificate: it holds none")
 	}
 	a := Access{
 		Addresses: p.addresses(listenerSecure), CAFile: filepath.Join(dir, "ca.pem"), User: user, Password: p.password,
 		TLS: &tls.Config{RootCAs: trusted, MinVersion: tls.VersionTLS12},
 	}
-	if err := os.WriteFile(a.CAFile, []byte(p.keys.authority), 0o600); err != nil {
+	if err := os.WriteFile(a.CAFile, p.keys.Authority, 0o600); err != nil {
 		return Access{}, fmt.Errorf("write the authority's certificate: %w", err)
 	}
 	return a, nil
-}
-
-// keys are PEM documents: the authority's certificate, and the brokers' key with its chain.
-type keys struct{ authority, server string }
-
-const validity = 24 * time.Hour
-
-// newKeys makes an authority and has it sign a certificate for 127.0.0.1. Its key is forgotten.
-func newKeys() (keys, error) {
-	authority := certificate(pkix.Name{CommonName: "Tidemark throw-away authority"}, 1)
-	authority.IsCA, authority.BasicConstraintsValid, authority.KeyUsage = true, true, x509.KeyUsageCertSign
-	server := certificate(pkix.Name{CommonName: "127.0.0.1"}, 2)
-	server.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1)}
-	server.KeyUsage, server.ExtKeyUsage = x509.KeyUsageDigitalSignature, []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
-
-	authorityKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return keys{}, fmt.Errorf("make a key: %w", err)
-	}
-	serverKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return keys{}, fmt.Errorf("make a key: %w", err)
-	}
-	authorityDER, err := x509.CreateCertificate(rand.Reader, authority, authority, authorityKey.Public(), authorityKey)
-	if err != nil {
-		return keys{}, fmt.Errorf("make an authority: %w", err)
-	}
-	serverDER, err := x509.CreateCertificate(rand.Reader, server, authority, serverKey.Public(), authorityKey)
-	if err != nil {
-		return keys{}, fmt.Errorf("make a certificate: %w", err)
-	}
-	keyDER, err := x509.MarshalPKCS8PrivateKey(serverKey)
-	if err != nil {
-		return keys{}, fmt.Errorf("write a key: %w", err)
-	}
-	trusted := document("CERTIFICATE", authorityDER)
-	return keys{authority: trusted, server: document("PRIVATE KEY", keyDER) + document("CERTIFICATE", serverDER) + trusted}, nil
-}
-
-func certificate(name pkix.Name, serial int64) *x509.Certificate {
-	now := time.Now()
-	return &x509.Certificate{
-		Subject: name, SerialNumber: big.NewInt(serial), NotBefore: now.Add(-time.Hour), NotAfter: now.Add(validity),
-	}
-}
-
-func document(kind string, content []byte) string {
-	return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: content}))
 }

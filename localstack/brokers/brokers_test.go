@@ -21,9 +21,6 @@ import (
 	"tidemark/shared/fault"
 )
 
-// AsHelper makes a second process of this test binary that starts a broker and waits to be killed.
-var AsHelper = flag.Bool("brokers.helper", false, "start a broker, print its address and folder, and wait")
-
 func TestMain(m *testing.M) {
 	flag.Parse()
 	goleak.VerifyTestMain(m)

@@ -3,13 +3,10 @@
 package brokers_test
 
 import (
-	"bufio"
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"os"
-	"os/exec"
 	"testing"
 	"time"
 
@@ -17,6 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"tidemark/localstack/brokers"
+	"tidemark/localstack/child/childtest"
 	"tidemark/localstack/kafkalog/kafkalogtest"
 	"tidemark/shared/fault"
 )
@@ -117,61 +115,14 @@ func restartsAndStops(t *testing.T, c *brokers.Cluster) {
 // TestClusterDiesWithItsProcess kills a process that has a broker, which then has nobody to stop it.
 func TestClusterDiesWithItsProcess(t *testing.T) {
 	t.Parallel()
-	if *brokers.AsHelper {
+	childtest.DiesWithItsProcess(t, func() (address, path string) {
 		c := start(t, brokers.Options{Secure: true})
-		_, _ = fmt.Fprintf(os.Stdout, "%s\n%s\n", c.Addresses()[0], c.Secure().CAFile)
-		select {
-		case <-time.After(time.Minute):
-		case <-t.Context().Done():
-		}
-		return
-	}
-	executable, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), executable, "-test.run=^"+t.Name()+"$", "-brokers.helper") //nolint:gosec // this binary
-	output, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	lines := bufio.NewScanner(output)
-	var printed []string
-	for len(printed) < 2 && lines.Scan() {
-		printed = append(printed, lines.Text())
-	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Wait(); err == nil || len(printed) < 2 {
-		t.Fatalf("got %v after the lines %q, want a killed process and its broker's address", err, printed)
-	}
-	eventually(t, "the broker is gone", func() bool {
-		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp4", printed[0])
+		return c.Addresses()[0], c.Secure().CAFile
+	}, func(address string) bool {
+		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp4", address)
 		if err == nil {
 			_ = conn.Close()
 		}
 		return err != nil
 	})
-	eventually(t, "the folder is gone", func() bool {
-		_, err := os.Stat(printed[1])
-		return errors.Is(err, os.ErrNotExist)
-	})
-}
-
-func eventually(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	after := time.After(deadline)
-	for !is() {
-		select {
-		case <-tick.C:
-		case <-after:
-			t.Fatalf("never: %s", what)
-		}
-	}
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -51,7 +52,7 @@ func newNode(plan *plan, id int, run runtime) (_ *node, err error) {
 		"server.properties": plan.properties(id, n.dir),
 		"log4j2.properties": logging,
 		"format":            strings.Join(plan.format(n.path("server.properties")), "\n"),
-		"server.pem":        plan.keys.server,
+		"server.pem":        string(slices.Concat(plan.keys.Key, plan.keys.Certificate, plan.keys.Authority)),
 	} {
 		if err := os.WriteFile(n.path(name), []byte(content), 0o600); err != nil {
 			return nil, errors.Join(fmt.Errorf("configure a broker: %w", err), n.remove())

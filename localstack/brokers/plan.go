@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 
+	"tidemark/localstack/authority"
+	"tidemark/localstack/child"
 	"tidemark/localstack/kafkalog"
 )
 
@@ -31,12 +33,12 @@ type plan struct {
 	ports    [][listeners]int
 	settings map[string]string
 	password string // of the secure listener's user; empty without that listener
-	keys     keys
+	keys     authority.Keys
 }
 
 func newPlan(ctx context.Context, options Options, count int) (*plan, error) {
 	p := &plan{id: clusterID(), settings: options.Settings}
-	free, err := freePorts(ctx, count*int(listeners))
+	free, err := child.FreePorts(ctx, count*int(listeners))
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +47,7 @@ func newPlan(ctx context.Context, options Options, count int) (*plan, error) {
 	}
 	if options.Secure {
 		p.password = rand.Text()
-		p.keys, err = newKeys()
+		p.keys, err = authority.New()
 	}
 	return p, err
 }
@@ -61,29 +63,7 @@ func clusterID() string {
 	}
 }
 
-// freePorts finds ports below the range that outgoing connections are given: a broker that is down for a while finds its
-// own free when it comes back.
-func freePorts(ctx context.Context, count int) ([]int, error) {
-	const from, until, attempts = 20_000, 32_000, 1000
-	var ports []int
-	for range attempts {
-		if len(ports) == count {
-			return ports, nil
-		}
-		var random [2]byte
-		_, _ = rand.Read(random[:]) // never fails
-		port := from + (int(random[0])<<8|int(random[1]))%(until-from)
-		held, err := (&net.ListenConfig{}).Listen(ctx, "tcp4", address(port))
-		if err != nil {
-			continue
-		}
-		defer func() { _ = held.Close() }() // only its number was wanted
-		ports = append(ports, port)
-	}
-	return nil, fmt.Errorf("find %d free ports between %d and %d", count, from, until)
-}
-
-func address(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
+func address(port int) string { return net.JoinHostPort(child.Loopback, strconv.Itoa(port)) }
 
 // addresses are a listener of all brokers.
 func (p *plan) addresses(of listener) []string {

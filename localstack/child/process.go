@@ -1,5 +1,5 @@
-// Package child owns servers that are child processes of this one: how they are started, seen to end, and taken along when
-// this process ends, however it does.
+// Package child owns servers that are child processes of this one: on which port they listen, how they are started, seen to
+// stop and to end, and taken along when this process ends, however it does.
 //
 // It knows nothing of what the servers serve. It refuses goroutines: nothing here runs in the background of this process,
 // so leak detectors stay quiet, and waiting is a read with a deadline.

@@ -13,9 +13,6 @@ import (
 	"tidemark/shared/fault"
 )
 
-// AsHelper makes a second process of this test binary that starts a server and waits to be killed.
-var AsHelper = flag.Bool("minio.helper", false, "start a server, print its address and folder, and wait")
-
 func TestMain(m *testing.M) {
 	flag.Parse()
 	goleak.VerifyTestMain(m)

@@ -23,12 +23,14 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strconv"
 	"sync"
 	"time"
 
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
 
+	"tidemark/localstack/child"
 	"tidemark/shared/fault"
 )
 
@@ -140,9 +142,11 @@ func startOwn(ctx context.Context, binary string, secure bool) (_ *Server, err e
 			return nil, err
 		}
 	}
-	if a.endpoint, err = freeAddress(ctx); err != nil {
+	ports, err := child.FreePorts(ctx, 1)
+	if err != nil {
 		return nil, err
 	}
+	a.endpoint = net.JoinHostPort(child.Loopback, strconv.Itoa(ports[0]))
 	s, err := newServer(a)
 	if err != nil {
 		return nil, err

@@ -4,12 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"syscall"
 	"time"
 
@@ -27,8 +24,6 @@ type node struct {
 var errDied = errors.New("it ended while starting")
 
 const (
-	loopback = "127.0.0.1"
-
 	dataFolder = "data"
 	keysFolder = "keys"
 
@@ -115,7 +110,7 @@ func (n *node) pause() error {
 	if err := n.signal(syscall.SIGSTOP); err != nil {
 		return err
 	}
-	return awaitStopped(n.process.PID())
+	return child.AwaitStopped(n.process.PID())
 }
 
 func (n *node) resume() error { return n.signal(syscall.SIGCONT) }
@@ -182,18 +177,3 @@ func (n *node) logged() string {
 }
 
 func tail(output []byte) string { return string(output[max(0, len(output)-tailBytes):]) }
-
-// freeAddress is a port of loopback that nobody has. It is below the range that outgoing connections are given, so that a
-// server that is down for a while finds it free when it comes back.
-func freeAddress(ctx context.Context) (string, error) {
-	const from, until, attempts = 20_000, 32_000, 100
-	for range attempts {
-		port := from + rand.IntN(until-from) //nolint:gosec // a port is no secret
-		address := net.JoinHostPort(loopback, strconv.Itoa(port))
-		held, err := (&net.ListenConfig{}).Listen(ctx, "tcp4", address)
-		if err == nil {
-			return address, held.Close()
-		}
-	}
-	return "", fmt.Errorf("find a free port between %d and %d", from, until)
-}

@@ -1,15 +1,12 @@
 package minio_test
 
 import (
-	"bufio"
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -18,6 +15,7 @@ import (
 	miniogo "github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
 
+	"tidemark/localstack/child/childtest"
 	"tidemark/localstack/minio"
 	"tidemark/shared/fault"
 )
@@ -275,61 +273,14 @@ func TestServerThatCannotStart(t *testing.T) {
 // TestServerDiesWithItsProcess kills a process that has a server, which then has nobody to stop it.
 func TestServerDiesWithItsProcess(t *testing.T) {
 	t.Parallel()
-	if *minio.AsHelper {
+	childtest.DiesWithItsProcess(t, func() (address, path string) {
 		s := start(t, minio.Options{TLS: true})
-		_, _ = fmt.Fprintf(os.Stdout, "%s\n%s\n", s.Endpoint(), s.CAFile())
-		select {
-		case <-time.After(time.Minute):
-		case <-t.Context().Done():
-		}
-		return
-	}
-	executable, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), executable, "-test.run=^"+t.Name()+"$", "-minio.helper") //nolint:gosec // this binary
-	output, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	lines := bufio.NewScanner(output)
-	var printed []string
-	for len(printed) < 2 && lines.Scan() {
-		printed = append(printed, lines.Text())
-	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Wait(); err == nil || len(printed) < 2 {
-		t.Fatalf("got %v after the lines %q, want a killed process and its server's address", err, printed)
-	}
-	eventually(t, "the server is gone", func() bool {
-		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp4", printed[0])
+		return s.Endpoint(), s.CAFile()
+	}, func(address string) bool {
+		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp4", address)
 		if err == nil {
 			_ = conn.Close()
 		}
 		return err != nil
 	})
-	eventually(t, "the folder is gone", func() bool {
-		_, err := os.Stat(printed[1])
-		return errors.Is(err, os.ErrNotExist)
-	})
-}
-
-func eventually(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	after := time.After(deadline)
-	for !is() {
-		select {
-		case <-tick.C:
-		case <-after:
-			t.Fatalf("never: %s", what)
-		}
-	}
 }

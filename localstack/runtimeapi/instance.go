@@ -13,6 +13,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"tidemark/localstack/child"
 )
 
 // instance is one process and the Runtime API that it alone speaks to.
@@ -187,7 +189,7 @@ func (i *instance) freeze() error {
 	if err := i.signal(syscall.SIGSTOP); err != nil {
 		return err
 	}
-	if err := awaitStopped(i.pid()); err != nil {
+	if err := child.AwaitStopped(i.pid()); err != nil {
 		return fmt.Errorf("wait for the function's process to stand still: %w", err)
 	}
 	return nil

@@ -1,30 +1,24 @@
 package services_test
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"flag"
-	"fmt"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"go.uber.org/goleak"
 
+	"tidemark/localstack/child/childtest"
 	"tidemark/localstack/services"
 	"tidemark/shared/fault"
 )
-
-// asHelper makes a second process of this test binary that starts a server and waits to be killed.
-var asHelper = flag.Bool("services.helper", false, "start a server, print its address and folder, and wait")
 
 func TestMain(m *testing.M) {
 	flag.Parse()
@@ -183,67 +177,14 @@ func TestPostgresMissing(t *testing.T) {
 // TestPostgresDiesWithItsProcess kills a process that has a server, which then has nobody to stop it.
 func TestPostgresDiesWithItsProcess(t *testing.T) {
 	t.Parallel()
-	if *asHelper {
-		helper(t)
-		return
-	}
-	executable, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), executable, "-test.run=^"+t.Name()+"$", "-services.helper") //nolint:gosec // this binary
-	output, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	lines := bufio.NewScanner(output)
-	var printed []string
-	for len(printed) < 2 && lines.Scan() {
-		printed = append(printed, lines.Text())
-	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Wait(); err == nil || len(printed) < 2 {
-		t.Fatalf("got %v after the lines %q, want a killed process and its server's address", err, printed)
-	}
-	eventually(t, "the server is gone", func() bool {
-		conn, err := pgx.Connect(t.Context(), printed[0])
+	childtest.DiesWithItsProcess(t, func() (address, path string) {
+		p := start(t, services.PostgresOptions{})
+		return p.URL(), filepath.Dir(show(t, connect(t, p.URL()), "data_directory"))
+	}, func(address string) bool {
+		conn, err := pgx.Connect(t.Context(), address)
 		if err == nil {
 			_ = conn.Close(t.Context())
 		}
 		return err != nil
 	})
-	eventually(t, "the folder is gone", func() bool {
-		_, err := os.Stat(printed[1])
-		return errors.Is(err, os.ErrNotExist)
-	})
-}
-
-func helper(t *testing.T) {
-	t.Helper()
-	p := start(t, services.PostgresOptions{})
-	folder := filepath.Dir(show(t, connect(t, p.URL()), "data_directory"))
-	_, _ = fmt.Fprintf(os.Stdout, "%s\n%s\n", p.URL(), folder)
-	select {
-	case <-time.After(time.Minute):
-	case <-t.Context().Done():
-	}
-}
-
-func eventually(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	deadline := time.After(30 * time.Second)
-	for !is() {
-		select {
-		case <-tick.C:
-		case <-deadline:
-			t.Fatalf("never: %s", what)
-		}
-	}
 }

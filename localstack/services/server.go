@@ -70,7 +70,7 @@ func newServer(ctx context.Context, config serverConfig) (_ *server, err error) 
 		return nil, err
 	}
 	for range portAttempts {
-		if s.port, err = freePort(ctx); err != nil {
+		if s.port, err = child.FreePort(ctx); err != nil {
 			return nil, err
 		}
 		if err = s.start(ctx); !errors.Is(err, errDied) {
@@ -236,19 +236,6 @@ func (s *server) command(ctx context.Context, name string, arguments ...string) 
 	cmd.Env = []string{"LC_ALL=C", "TZ=UTC", "PATH=/usr/bin:/bin"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: s.account.credential()}
 	return cmd
-}
-
-func freePort(ctx context.Context) (int, error) {
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp4", "127.0.0.1:0")
-	if err != nil {
-		return 0, fmt.Errorf("find a free port: %w", err)
-	}
-	defer func() { _ = listener.Close() }() // only its number was wanted
-	address, ok := listener.Addr().(*net.TCPAddr)
-	if !ok {
-		return 0, fmt.Errorf("find a free port: %s is no TCP address", listener.Addr())
-	}
-	return address.Port, nil
 }
 
 const tailBytes = 800
