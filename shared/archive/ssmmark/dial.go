@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ssm"
 
 	"tidemark/shared/fault"
+	"tidemark/shared/fault/awscode"
 )
 
 // Options says where the service is. The zero value leaves that to the SDK's own settings: variables AWS_*, files in the
@@ -30,7 +31,7 @@ func Dial(ctx context.Context, options Options, name string) (*Mark, error) {
 	}
 	// Here, because the client's error for the lack of them cannot be told from one of the network.
 	if _, err := settings.Credentials.Retrieve(ctx); err != nil {
-		return nil, fault.New(fault.Misconfigured, "open parameter %s: %w", name, err).WithHint("%s", credentialsHint)
+		return nil, fault.New(fault.Misconfigured, "open parameter %s: %w", name, err).WithHint("%s", awscode.LogIn)
 	}
 	return New(ssm.NewFromConfig(settings, func(o *ssm.Options) {
 		if options.Endpoint != "" {

@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/kms"
 
 	"tidemark/shared/fault"
+	"tidemark/shared/fault/awscode"
 )
 
 // Options says where the service is. The zero value leaves that to the key's ARN and to the SDK's own settings: variables
@@ -37,7 +38,7 @@ func Dial(ctx context.Context, options Options, keyID string) (*Key, error) {
 	}
 	// Here, because the client's error for the lack of them cannot be told from one of the network.
 	if _, err := settings.Credentials.Retrieve(ctx); err != nil {
-		return nil, fault.New(fault.Misconfigured, "open KMS key %s: %w", keyID, err).WithHint("%s", identityHint)
+		return nil, fault.New(fault.Misconfigured, "open KMS key %s: %w", keyID, err).WithHint("%s", awscode.LogIn)
 	}
 	client := kms.NewFromConfig(settings, func(o *kms.Options) {
 		if options.Endpoint != "" {
