@@ -121,7 +121,7 @@ func (o Options) newest(ctx context.Context, lineage position.Lineage) (int64, m
 	if err != nil {
 		return 0, "", err
 	}
-	return h.NewestRun(ctx, lineage)
+	return h.Newest(ctx, lineage)
 }
 
 // giveUp says how a run ended that made no manifest. A statement that may have landed leaves the run without an end: the next

@@ -88,7 +88,7 @@ func (o Options) record(ctx context.Context, h *history.History, t Try) ([]byte,
 	if err != nil {
 		return nil, fault.Wrap(fault.Bug, err)
 	}
-	return o.Archive.Trusted.Seal(ctx, o.Now(), notice.LifeType, payload, o.Signers...)
+	return o.Archive.Trusted.Seal(ctx, o.Now(), o.Now(), notice.LifeType, payload, o.Signers...)
 }
 
 func heldUnless(ours bool, t Try, other manifest.RunID) error {

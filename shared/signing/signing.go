@@ -72,20 +72,24 @@ func Seal(ctx context.Context, payloadType string, payload []byte, signers ...Si
 	return encoded, nil
 }
 
-// Seal signs payload and makes sure that whoever reads by this keyring will believe it, created and stored at about this time.
+// Seal signs a payload that says when it was created, and makes sure that whoever reads by this keyring will believe it when a
+// store has it from about the second time on.
+//
 // Errors: fault.Misconfigured with ErrUntrusted when they would not; see Seal.
-func (k Keyring) Seal(ctx context.Context, at time.Time, payloadType string, payload []byte, signers ...Signer) ([]byte, error) {
+func (k Keyring) Seal(
+	ctx context.Context, created, stored time.Time, payloadType string, payload []byte, signers ...Signer,
+) ([]byte, error) {
 	envelope, err := Seal(ctx, payloadType, payload, signers...)
 	if err != nil {
 		return nil, err
 	}
 	opened, err := k.Open(payloadType, envelope)
 	if err == nil {
-		err = opened.JudgeAt(at, at)
+		err = opened.JudgeAt(created, stored)
 	}
 	if err != nil {
 		return nil, fault.New(fault.Misconfigured, "the signing key would not be believed: %w", err).
-			WithHint("add it to the trusted keys, with a window that has begun and not ended")
+			WithHint("add it to the trusted keys, with a window that covers what it signs and has not ended")
 	}
 	return envelope, nil
 }

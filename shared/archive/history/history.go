@@ -102,15 +102,9 @@ func (h *History) ReachedPlace(name string) error {
 	return h.Reached()
 }
 
-// Newest is the highest sequence number of a lineage among the manifests that verify, 0 for none. A key alone is no evidence:
-// whoever may write into the bucket could put one there with any number.
-func (h *History) Newest(ctx context.Context, lineage position.Lineage) (int64, error) {
-	seq, _, err := h.NewestRun(ctx, lineage)
-	return seq, err
-}
-
-// NewestRun is Newest with the run that made it.
-func (h *History) NewestRun(ctx context.Context, lineage position.Lineage) (int64, manifest.RunID, error) {
+// Newest is the highest sequence number of a lineage among the manifests that verify, 0 for none, and the run that made it. A
+// key alone is no evidence: whoever may write into the bucket could put one there with any number.
+func (h *History) Newest(ctx context.Context, lineage position.Lineage) (int64, manifest.RunID, error) {
 	e, found, err := h.newest(ctx, func(e Entry) bool { return e.Lineage == lineage })
 	if !found {
 		return 0, "", err

@@ -46,13 +46,14 @@ func newPair(from, to archive.Place) pair {
 // Errors: fault.Corrupt when the source lacks something, ErrSwept, the stores' own; ErrUnlocked beside a copy that is whole. The
 // next Copy goes on where this one stopped.
 func Copy(ctx context.Context, from, to archive.Place, m history.Manifest, b body.Body) error {
+	if err := Notices(ctx, from, to); err != nil {
+		return err
+	}
 	return newPair(from, to).copy(ctx, m, b)
 }
 
+// copy is Copy after the notices, which all manifests share.
 func (p pair) copy(ctx context.Context, m history.Manifest, b body.Body) error {
-	if err := Notices(ctx, p.from, p.to); err != nil {
-		return err
-	}
 	if err := p.copyRun(ctx, m); err != nil {
 		return err
 	}

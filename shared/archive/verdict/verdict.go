@@ -121,7 +121,7 @@ func (o Options) seal(ctx context.Context, payloadType string, word interface{ V
 	if err != nil {
 		return nil, fault.Wrap(fault.Bug, err)
 	}
-	return o.Archive.Trusted.Seal(ctx, o.Now(), payloadType, payload, o.Signers...)
+	return o.Archive.Trusted.Seal(ctx, o.Now(), o.Now(), payloadType, payload, o.Signers...)
 }
 
 // taken are the numbers of a run's marks in any place, whatever stands there.

@@ -100,7 +100,7 @@ func (r *Run) statement(ctx context.Context, b body.Body, object manifest.Object
 	if err := r.claim(ctx, h); err != nil {
 		return s, err
 	}
-	newest, err := h.Newest(ctx, b.Lineage)
+	newest, _, err := h.Newest(ctx, b.Lineage)
 	if err != nil {
 		return s, err
 	}

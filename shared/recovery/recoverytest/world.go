@@ -146,7 +146,7 @@ func (w *World) backup(ctx context.Context, o writer.Options, n notice.Run, at C
 	if err != nil {
 		return c, err
 	}
-	seq, err := h.Newest(ctx, n.Lineage)
+	seq, _, err := h.Newest(ctx, n.Lineage)
 	if err != nil {
 		return c, err
 	}

@@ -146,7 +146,7 @@ func (w *World) Write(ctx context.Context, options writer.Options, b Backup) (wr
 	if err != nil {
 		return writer.Committed{}, err
 	}
-	seq, err := h.Newest(ctx, b.Lineage)
+	seq, _, err := h.Newest(ctx, b.Lineage)
 	if err != nil {
 		return writer.Committed{}, err
 	}
