@@ -1,7 +1,9 @@
 CREATE SCHEMA odd;
 CREATE EXTENSION hstore WITH SCHEMA odd;
 CREATE TABLE odd.plain (id integer PRIMARY KEY, v text);
-CREATE TABLE odd.member (a integer);
+CREATE TABLE odd.member (a integer); INSERT INTO odd.member VALUES (1);
+CREATE TABLE odd.empty_member (a integer); -- an extension without rows loses none
+ALTER EXTENSION hstore ADD TABLE odd.empty_member;
 ALTER EXTENSION hstore ADD TABLE odd.member;
 CREATE FUNCTION odd.f(odd.plain) RETURNS integer LANGUAGE sql IMMUTABLE AS 'SELECT 1';
 CREATE FUNCTION odd.acts() RETURNS event_trigger LANGUAGE plpgsql AS 'BEGIN END';
