@@ -45,7 +45,7 @@ func TestRunAtEveryCall(t *testing.T) {
 	}
 }
 
-func reads(c backuptest.Call) bool {
+func reads(c writertest.Call) bool {
 	return c.Place != "database" && (c.Method == "Read" || c.Method == "Stat" || c.Method == "List")
 }
 
@@ -66,7 +66,7 @@ func change(w *backuptest.World) {
 	w.Database.Next++
 }
 
-func callsOfABackup(t *testing.T) []backuptest.Call {
+func callsOfABackup(t *testing.T) []writertest.Call {
 	t.Helper()
 	w := kiosk(t)
 	mustRun(t, w.Options(t))
@@ -84,7 +84,7 @@ func brokenRun(t *testing.T, n int, form writertest.Form) string {
 	change(w)
 	w.Pass(hour)
 	scheduled := w.Now()
-	p := w.Process(backuptest.At(n, form))
+	p := w.Process(writertest.At(n, form))
 	o := p.Options(t)
 	o.Scheduled = scheduled
 	result, err := backup.Run(t.Context(), o.CutAt(small))

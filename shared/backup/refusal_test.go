@@ -38,7 +38,7 @@ func TestRunRefusesAState(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := shop(t)
-			p := w.Process(func(call backuptest.Call) writertest.Form {
+			p := w.Process(func(call writertest.Call) writertest.Form {
 				if call.Method == "Snapshot" {
 					c.change(w.Database)
 				}
@@ -90,7 +90,7 @@ func TestRunPassesOnWhyThereIsNoClaim(t *testing.T) {
 	t.Parallel()
 	w := shop(t)
 	var second error
-	p := w.Process(func(call backuptest.Call) writertest.Form {
+	p := w.Process(func(call writertest.Call) writertest.Form {
 		if call.Method == "Copy" && second == nil {
 			_, second = backup.Run(t.Context(), w.Options(t).CutAt(small))
 		}
@@ -125,7 +125,7 @@ func TestRunLeavesAnUnknownOutcomeOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := shop(t)
 		silent := false
-		p := w.Process(func(call backuptest.Call) writertest.Form {
+		p := w.Process(func(call writertest.Call) writertest.Form {
 			if call.Place != "primary" || !strings.HasPrefix(call.Key, "manifests/") || call.Method == "List" {
 				return ""
 			}
@@ -163,7 +163,7 @@ func TestRunSucceedsOnceTheManifestIsThere(t *testing.T) {
 		t.Run(method, func(t *testing.T) {
 			t.Parallel()
 			w := shop(t)
-			p := w.Process(func(call backuptest.Call) writertest.Form {
+			p := w.Process(func(call writertest.Call) writertest.Form {
 				if call.Method == method {
 					return writertest.Error
 				}
@@ -184,8 +184,8 @@ func TestRunClosesTheSnapshotBeforeItCommits(t *testing.T) {
 	w := shop(t)
 	p := w.Process(nil)
 	mustRun(t, p.Options(t))
-	closed := slices.IndexFunc(p.Calls(), func(c backuptest.Call) bool { return c.Method == "Snapshot.Close" })
-	signed := slices.IndexFunc(p.Calls(), func(c backuptest.Call) bool {
+	closed := slices.IndexFunc(p.Calls(), func(c writertest.Call) bool { return c.Method == "Snapshot.Close" })
+	signed := slices.IndexFunc(p.Calls(), func(c writertest.Call) bool {
 		return c.Method == "Create" && strings.HasPrefix(c.Key, "manifests/")
 	})
 	if closed < 0 || signed < closed {
@@ -215,7 +215,7 @@ func TestRunFailsWhereTheManifestBeforeCannotBeReadNow(t *testing.T) {
 	t.Parallel()
 	w := shop(t)
 	saved(t, w)
-	p := w.Process(func(call backuptest.Call) writertest.Form {
+	p := w.Process(func(call writertest.Call) writertest.Form {
 		if call.Method == "List" && call.Key == layout.Objects {
 			return writertest.Error
 		}
@@ -236,7 +236,7 @@ func TestRunSignsNothingWhereAChunkIsNotStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := shop(t)
 		refused := ""
-		p := w.Process(func(call backuptest.Call) writertest.Form {
+		p := w.Process(func(call writertest.Call) writertest.Form {
 			if call.Method == "Create" && strings.HasPrefix(call.Key, "objects/") && refused == "" {
 				refused = call.Key
 			}

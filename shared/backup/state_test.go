@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tidemark/shared/archive/writer/writertest"
 	"tidemark/shared/backup"
 	"tidemark/shared/backup/backuptest"
 	"tidemark/shared/backup/chunk"
@@ -189,7 +190,7 @@ func TestRunCutsATableThatGrew(t *testing.T) {
 	}
 }
 
-func countCalls(calls []backuptest.Call, method, within string) (n int) {
+func countCalls(calls []writertest.Call, method, within string) (n int) {
 	for _, c := range calls {
 		if c.Method == method && strings.Contains(c.Key, within) {
 			n++

@@ -34,7 +34,7 @@ func TestRunOutOfTimeIsContinued(t *testing.T) {
 			w := backuptest.New(t)
 			w.Database.Tables = c.tables
 			slow := func() *backuptest.Process {
-				return w.Process(func(call backuptest.Call) writertest.Form {
+				return w.Process(func(call writertest.Call) writertest.Form {
 					if call.Method == c.method && (call.Place == "database" || strings.HasPrefix(call.Key, "objects/")) {
 						w.Pass(time.Minute)
 					}
@@ -77,7 +77,7 @@ func mustRunAt(t *testing.T, o backup.Options, wanted int) backup.Result {
 	return result
 }
 
-func countSecondary(calls []backuptest.Call) (n int) {
+func countSecondary(calls []writertest.Call) (n int) {
 	for _, c := range calls {
 		if c.Place == "secondary" && c.Method == "Create" && strings.HasPrefix(c.Key, "objects/") {
 			n++
@@ -102,7 +102,7 @@ func TestRunThatHasTimeForItsLastPartEndsIt(t *testing.T) {
 	t.Parallel()
 	w := backuptest.New(t)
 	w.Database.Tables["orders"] = &backuptest.Table{Rows: fill(0, 10)}
-	o := w.Process(func(call backuptest.Call) writertest.Form {
+	o := w.Process(func(call writertest.Call) writertest.Form {
 		if call.Method == "Copy" {
 			w.Pass(80 * time.Second)
 		}
@@ -135,7 +135,7 @@ func cancelledAt(t *testing.T, n int) {
 	w := kiosk(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	p := w.Process(func(call backuptest.Call) writertest.Form {
+	p := w.Process(func(call writertest.Call) writertest.Form {
 		if call.N == n {
 			cancel()
 		}
@@ -196,7 +196,7 @@ func TestRunCountsOnlyWhatWasStored(t *testing.T) {
 	t.Parallel()
 	w := shop(t)
 	refused := 0
-	p := w.Process(func(call backuptest.Call) writertest.Form {
+	p := w.Process(func(call writertest.Call) writertest.Form {
 		if call.Method == "Create" && strings.HasPrefix(call.Key, "objects/") {
 			if refused++; refused > 3 {
 				return writertest.KillBefore

@@ -104,7 +104,7 @@ func brokenSweep(t *testing.T, w *writertest.World, n int, form writertest.Form)
 	}
 }
 
-func traceOfASweep(t *testing.T, w *writertest.World) *writertest.Trace {
+func traceOfASweep(t *testing.T, w *writertest.World) writertest.Trace {
 	t.Helper()
 	trace, primary, secondary := w.Trace()
 	if _, err := confirm(t.Context(), w, w.Archive(t, primary, secondary)); err != nil {
@@ -158,7 +158,7 @@ func where(after bool) writertest.Form {
 // old is a backup of the chunk that only the oldest manifest had, so that a sweep is after what it stores.
 func old() writertest.Backup { return writertest.Backup{Chunks: []string{"shared", "chunk 0"}} }
 
-func traceOfABackup(t *testing.T, w *writertest.World) *writertest.Trace {
+func traceOfABackup(t *testing.T, w *writertest.World) writertest.Trace {
 	t.Helper()
 	trace, primary, secondary := w.Trace()
 	if _, err := w.Write(t.Context(), w.Options(t, w.Archive(t, primary, secondary)), old()); err != nil {

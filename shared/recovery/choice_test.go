@@ -99,7 +99,7 @@ func TestRunTakesTheNewestThatVerifies(t *testing.T) {
 		t.Parallel()
 		w, _, newer := twice(t)
 		d := w.Database()
-		p := w.Process(d, func(c recoverytest.Call) writertest.Form {
+		p := w.Process(d, func(c writertest.Call) writertest.Form {
 			if c.Key == layout.Manifest(newer.ID) {
 				return writertest.Error
 			}

@@ -32,7 +32,7 @@ func TestRunAtEveryCall(t *testing.T) {
 			t.Parallel()
 			told, broken := map[string]int{}, 0
 			for n, call := range calls {
-				if late := form == writertest.ReplyLost || form == writertest.KillAfter; late && call.Reads() {
+				if late := form == writertest.ReplyLost || form == writertest.KillAfter; late && recoverytest.Reads(call) {
 					continue // what was lost after it was lost before
 				}
 				broken++
@@ -56,7 +56,7 @@ func TestRunAtEveryCall(t *testing.T) {
 	}
 }
 
-func callsOfARecovery(t *testing.T, world *recoverytest.World) ([]recoverytest.Call, recoverytest.Rows, position.Cut) {
+func callsOfARecovery(t *testing.T, world *recoverytest.World) ([]writertest.Call, recoverytest.Rows, position.Cut) {
 	t.Helper()
 	w := shop(t, world.Fork(1))
 	d := w.Database()
@@ -73,7 +73,7 @@ func brokenRun(
 	t *testing.T, w *recoverytest.World, d *recoverytest.Database, n int, form writertest.Form, change ...changer,
 ) string {
 	t.Helper()
-	p := w.Process(d, recoverytest.At(n, form))
+	p := w.Process(d, writertest.At(n, form))
 	_, err := runBy(t, p, change...)
 	what := fmt.Sprintf("call %d %s", n, form)
 	if len(p.Calls()) < n {
@@ -117,7 +117,7 @@ func TestRunWithAGapAtEveryCall(t *testing.T) {
 		t.Fatal(fault.Line(err))
 	}
 	for n, call := range p.Calls() {
-		if call.Reads() {
+		if recoverytest.Reads(call) {
 			continue
 		}
 		for _, form := range writertest.Forms() {

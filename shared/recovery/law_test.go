@@ -28,7 +28,7 @@ func TestRunBringsTheLiveStateBack(t *testing.T) {
 		h.afterwards()
 		d := h.w.Database()
 		late := rapid.IntRange(0, 80).Draw(rt, "call at which records come")
-		p := h.w.Process(d, func(c recoverytest.Call) writertest.Form {
+		p := h.w.Process(d, func(c writertest.Call) writertest.Form {
 			if c.N == late {
 				h.note("comes during the recovery")
 				h.record(h.at(), "put")

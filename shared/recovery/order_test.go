@@ -157,7 +157,7 @@ func TestReplayStopsAtWhatCannotApply(t *testing.T) {
 		t.Parallel()
 		w := newShop(t)
 		d := w.Database()
-		_, err := runBy(t, w.Process(d, func(c recoverytest.Call) writertest.Form {
+		_, err := runBy(t, w.Process(d, func(c writertest.Call) writertest.Form {
 			if c.Method == "Apply" {
 				return writertest.Error
 			}
@@ -183,7 +183,7 @@ func TestReplayIsBounded(t *testing.T) {
 	var applied atomic.Bool
 	w.Log.Held = func(p position.Partition) bool { return p == at(1) && !applied.Load() }
 	d := w.Database()
-	p := w.Process(d, func(c recoverytest.Call) writertest.Form {
+	p := w.Process(d, func(c writertest.Call) writertest.Form {
 		if c.Method == "Apply" {
 			applied.Store(true)
 		}

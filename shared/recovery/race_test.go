@@ -15,8 +15,8 @@ import (
 )
 
 // beside runs act in the midst of the nth call.
-func beside(n int, act func()) recoverytest.Plan {
-	return func(c recoverytest.Call) writertest.Form {
+func beside(n int, act func()) writertest.Plan {
+	return func(c writertest.Call) writertest.Form {
 		if c.N == n {
 			act()
 		}

@@ -373,9 +373,9 @@ func databaseScenes() map[string]scene {
 }
 
 // stopAt is the plan that the first call of a method fails.
-func stopAt(method string) recoverytest.Plan {
+func stopAt(method string) writertest.Plan {
 	stopped := false
-	return func(c recoverytest.Call) writertest.Form {
+	return func(c writertest.Call) writertest.Form {
 		if c.Method != method || stopped {
 			return ""
 		}
@@ -385,7 +385,7 @@ func stopAt(method string) recoverytest.Plan {
 }
 
 // afterClaim is the plan that the process dies between the database and the life.
-func afterClaim(c recoverytest.Call) writertest.Form {
+func afterClaim(c writertest.Call) writertest.Form {
 	if c.Method == "Claim" {
 		return writertest.KillAfter
 	}

@@ -64,7 +64,7 @@ func TestRunWhileTheLogLetsGo(t *testing.T) {
 			w := shop(t, world.Fork(1))
 			d := w.Database()
 			nexts := 0
-			_, err := runBy(t, w.Process(d, func(c recoverytest.Call) writertest.Form {
+			_, err := runBy(t, w.Process(d, func(c writertest.Call) writertest.Form {
 				if c.Method == "Next" {
 					if nexts++; nexts == n {
 						for _, p := range w.Log.Partitions(orders) {
@@ -117,7 +117,7 @@ func TestRunKeepsWhatTheReaderHad(t *testing.T) {
 	w.Log.Most = 2
 	w.Log.Held = func(p position.Partition) bool { return p != at(0) }
 	read := 0
-	p := w.Process(d, func(c recoverytest.Call) writertest.Form {
+	p := w.Process(d, func(c writertest.Call) writertest.Form {
 		if c.Method == "Next" {
 			if read++; read == 8 { // the first partition has been read by now
 				w.Log.Trim(at(1), w.Log.End(at(1)))
@@ -155,7 +155,7 @@ func TestRunWhileTheLogChanges(t *testing.T) {
 			w := newShop(t)
 			d := w.Database()
 			changed := false
-			_, err := runBy(t, w.Process(d, func(call recoverytest.Call) writertest.Form {
+			_, err := runBy(t, w.Process(d, func(call writertest.Call) writertest.Form {
 				if call.Method == "Next" && !changed {
 					changed = true
 					c.change(w)
@@ -176,7 +176,7 @@ func TestRunWhileTheLogChanges(t *testing.T) {
 }
 
 // stopped is a shop whose recovery was killed at a call, and its database.
-func stopped(t *testing.T, plan recoverytest.Plan) (*recoverytest.World, *recoverytest.Database) {
+func stopped(t *testing.T, plan writertest.Plan) (*recoverytest.World, *recoverytest.Database) {
 	t.Helper()
 	w := newShop(t)
 	d := w.Database()
@@ -192,7 +192,7 @@ func TestRunGoesOnWhereItStood(t *testing.T) {
 	t.Run("ThoughWhatIsInWasLetGo", func(t *testing.T) {
 		t.Parallel()
 		applies := 0
-		w, d := stopped(t, func(c recoverytest.Call) writertest.Form {
+		w, d := stopped(t, func(c writertest.Call) writertest.Form {
 			if c.Method == "Apply" {
 				if applies++; applies == 4 {
 					return writertest.KillAfter
@@ -271,7 +271,7 @@ func TestRunGoesOnWhereItStood(t *testing.T) {
 		t.Parallel()
 		w := newShop(t)
 		first, beyond := w.Database(), writer.Committed{}
-		_, err := runBy(t, w.Process(first, func(c recoverytest.Call) writertest.Form {
+		_, err := runBy(t, w.Process(first, func(c writertest.Call) writertest.Form {
 			if c.Method == "Claim" { // the old target lives, and goes on beyond what the new one will have from it
 				w.Log.Append(at(0), w.Now(), recoverytest.Put("0-0", "beyond"))
 				w.Log.Append(at(0), w.Now(), recoverytest.Put("0-0", "beyond"))
@@ -360,7 +360,7 @@ func TestRunLeavesWhatCameLater(t *testing.T) {
 	w := newShop(t)
 	d := w.Database()
 	ends := w.Stable()[shopFlow]
-	p := w.Process(d, func(c recoverytest.Call) writertest.Form {
+	p := w.Process(d, func(c writertest.Call) writertest.Form {
 		if c.Method == "Next" {
 			for number := range int32(4) {
 				w.Log.Append(at(number), w.Now(), recoverytest.Put(fmt.Sprintf("%d-late", number), "x"))
@@ -396,7 +396,7 @@ func TestPrepareSaysWhatIsToBeDone(t *testing.T) {
 	}
 	wantWarning(t, plan.Warnings, "transactions are open in orders/2: [6,7)")
 	for _, c := range p.Calls() {
-		if !c.Reads() {
+		if !recoverytest.Reads(c) {
 			t.Errorf("a plan writes: %+v", c)
 		}
 	}

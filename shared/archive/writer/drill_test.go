@@ -32,7 +32,7 @@ func TestWriterAtEveryCall(t *testing.T) {
 }
 
 // traceOfABackup is the calls of one that nothing goes wrong with.
-func traceOfABackup(t *testing.T) *writertest.Trace {
+func traceOfABackup(t *testing.T) writertest.Trace {
 	t.Helper()
 	w := writertest.New(t)
 	w.MustWrite(t, writertest.Backup{Chunks: []string{"a", "b"}})

@@ -3,7 +3,6 @@ package backuptest
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
 	"testing"
 
@@ -15,51 +14,31 @@ import (
 	"tidemark/shared/manifest"
 )
 
-// Call is a call that leaves a process.
-type Call struct {
-	N      int    // from 1 on
-	Place  string // database, primary, secondary
-	Method string
-	Key    string // of an object, or the table and the part
-}
-
-// Plan says what goes wrong with a call; the empty form is nothing. It may do something by itself meanwhile: cancel, change
-// the database, run another process.
-type Plan func(Call) writertest.Form
-
-// At is the plan that the nth call goes wrong.
-func At(n int, form writertest.Form) Plan {
-	return func(c Call) writertest.Form {
-		if c.N == n {
-			return form
-		}
-		return ""
-	}
-}
-
 // ErrReplyLost is in the error of a call of the database whose effect stands.
 var ErrReplyLost = errors.New("the reply was lost")
 
 // Process is one process that makes a backup. All its calls have one sequence of numbers, those of the database and those of
 // both buckets, and one plan. Once it was killed no call has an effect, and the database lets go what it held.
 type Process struct {
-	world *World
-	plan  Plan
+	*writertest.Sequence
 
-	mu    sync.Mutex
-	calls []Call
-	dead  bool
-	open  int
+	world *World
+
+	mu   sync.Mutex
+	open int
 }
 
 // Process is a process in this world. A nil plan breaks nothing.
-func (w *World) Process(plan Plan) *Process { return &Process{world: w, plan: plan} }
+func (w *World) Process(plan writertest.Plan) *Process {
+	return &Process{Sequence: writertest.NewSequence(plan), world: w}
+}
 
 // Options are those of a backup by this process. Its packers are the world's, so one backup runs at a time.
 func (p *Process) Options(t *testing.T) backup.Options {
 	t.Helper()
-	archive := p.world.Archive(t, faulty.New(p.world.Primary, p.bucket("primary")),
-		faulty.New(p.world.Secondary, p.bucket("secondary")))
+	dies := func() { p.world.Database.release(p) }
+	archive := p.world.Archive(t, faulty.New(p.world.Primary, p.Bucket("primary", dies)),
+		faulty.New(p.world.Secondary, p.Bucket("secondary", dies)))
 	packers := 0
 	return backup.Options{
 		Runs: p, Source: p, Writer: p.world.World.Options(t, archive), Actor: "test", Tool: "test", Now: p.world.Now,
@@ -70,13 +49,6 @@ func (p *Process) Options(t *testing.T) backup.Options {
 			return p.world.packer(packers)
 		},
 	}
-}
-
-// Calls are the calls so far.
-func (p *Process) Calls() []Call {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return slices.Clone(p.calls)
 }
 
 // Open is how many claims, snapshots and readers were opened and not closed.
@@ -92,50 +64,9 @@ func (p *Process) opened(by int) {
 	p.open += by
 }
 
-// next numbers a call and says what goes wrong with it.
-func (p *Process) next(place, method, key string) writertest.Form {
-	p.mu.Lock()
-	if p.dead {
-		p.mu.Unlock()
-		return writertest.KillBefore
-	}
-	call := Call{N: len(p.calls) + 1, Place: place, Method: method, Key: key}
-	p.calls = append(p.calls, call)
-	p.mu.Unlock()
-	if p.plan == nil {
-		return ""
-	}
-	form := p.plan(call)
-	if form == writertest.KillBefore || form == writertest.KillAfter {
-		p.mu.Lock()
-		p.dead = true
-		p.mu.Unlock()
-	}
-	return form
-}
-
-// bucket is the plan of a bucket.
-func (p *Process) bucket(place string) faulty.Plan {
-	return func(c faulty.Call) *faulty.Fault {
-		switch p.next(place, c.Method, c.Key) {
-		case writertest.Error:
-			return &faulty.Fault{Fail: fault.New(fault.Retryable, "the store stutters")}
-		case writertest.ReplyLost:
-			return &faulty.Fault{Drop: true}
-		case writertest.KillBefore:
-			p.world.Database.release(p)
-			return &faulty.Fault{Kill: faulty.KillBefore}
-		case writertest.KillAfter:
-			p.world.Database.release(p)
-			return &faulty.Fault{Kill: faulty.KillAfter}
-		}
-		return nil
-	}
-}
-
 // database runs one call of the database through its fault.
 func (p *Process) database(ctx context.Context, method, key string, effect func() error) error {
-	form := p.next("database", method, key)
+	form := p.Next("database", method, key)
 	switch {
 	case form == writertest.KillBefore:
 		p.world.Database.release(p)

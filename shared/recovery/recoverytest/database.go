@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tidemark/shared/apply"
+	"tidemark/shared/archive/writer/writertest"
 	"tidemark/shared/fault"
 	"tidemark/shared/manifest/body"
 	"tidemark/shared/position"
@@ -131,7 +132,7 @@ var _ recovery.Database = databaseView{}
 
 // do runs one call alone.
 func (v databaseView) do(ctx context.Context, method, key string, effect func() error) error {
-	return v.process.do(ctx, Call{Place: "database", Method: method, Key: key}, func() error {
+	return v.process.do(ctx, writertest.Call{Place: "database", Method: method, Key: key}, func() error {
 		v.mu.Lock()
 		defer v.mu.Unlock()
 		return effect()

@@ -3,7 +3,6 @@ package recoverytest
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
 	"testing"
 
@@ -15,35 +14,13 @@ import (
 	"tidemark/shared/signing"
 )
 
-// Call is a call that leaves a process.
-type Call struct {
-	N      int    // from 1 on
-	Place  string // primary, secondary, log, database
-	Method string
-	Key    string // of an object, or the part that is written
-}
-
 // Reads says whether a call changes nothing.
-func (c Call) Reads() bool {
+func Reads(c writertest.Call) bool {
 	switch c.Method {
 	case "Create", "Delete", "Retain", "Claim", "Restore", "Apply", "Settle":
 		return false
 	}
 	return true
-}
-
-// Plan says what goes wrong with a call; the empty form is nothing. It may do something by itself meanwhile: cancel, change
-// the log, run another process.
-type Plan func(Call) writertest.Form
-
-// At is the plan that the nth call goes wrong.
-func At(n int, form writertest.Form) Plan {
-	return func(c Call) writertest.Form {
-		if c.N == n {
-			return form
-		}
-		return ""
-	}
 }
 
 // ErrReplyLost is in the error of a call whose effect stands.
@@ -52,38 +29,31 @@ var ErrReplyLost = errors.New("the reply was lost")
 // Process is one process that recovers into a database. All its calls have one sequence of numbers, those of both buckets, of
 // the log and of the database, and one plan. Once it was killed no call has an effect.
 type Process struct {
+	*writertest.Sequence
+
 	world    *World
 	database *Database
-	plan     Plan
 
-	mu    sync.Mutex
-	calls []Call
-	dead  bool
-	open  int
+	mu   sync.Mutex
+	open int
 }
 
 // Process is a process in this world. A nil plan breaks nothing.
-func (w *World) Process(d *Database, plan Plan) *Process {
-	return &Process{world: w, database: d, plan: plan}
+func (w *World) Process(d *Database, plan writertest.Plan) *Process {
+	return &Process{Sequence: writertest.NewSequence(plan), world: w, database: d}
 }
 
 // Options are those of a recovery by this process.
 func (p *Process) Options(t *testing.T) recovery.Options {
 	t.Helper()
-	a := p.world.Archive(t, faulty.New(p.world.Primary, p.bucket("primary")), faulty.New(p.world.Secondary, p.bucket("secondary")))
+	a := p.world.Archive(t, faulty.New(p.world.Primary, p.Bucket("primary", p.dies)),
+		faulty.New(p.world.Secondary, p.Bucket("secondary", p.dies)))
 	return recovery.Options{
 		Archive: a, Signers: []signing.Signer{p.world.Key}, Pack: p.world.World.Options(t, a).Pack,
 		Log: memorylog.View{Log: p.world.Log, Process: logProcess{p}}, Database: databaseView{p.database, p},
 		Applier: func(flow string) (recovery.Applier, error) { return &applier{flow, p}, nil },
 		Jobs:    1, Actor: "test", Tool: "test", NewRunID: p.world.NextRun, NewIncarnation: p.world.nextLife, Now: p.world.Now,
 	}
-}
-
-// Calls are the calls so far.
-func (p *Process) Calls() []Call {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return slices.Clone(p.calls)
 }
 
 // Open is how many readers were opened and not closed.
@@ -99,49 +69,15 @@ func (p *Process) opened(by int) {
 	p.open += by
 }
 
-// next numbers a call and says what goes wrong with it.
-func (p *Process) next(call Call) writertest.Form {
-	p.mu.Lock()
-	if p.dead {
-		p.mu.Unlock()
-		return writertest.KillBefore
-	}
-	call.N = len(p.calls) + 1
-	p.calls = append(p.calls, call)
-	p.mu.Unlock()
-	if p.plan == nil {
-		return ""
-	}
-	form := p.plan(call)
-	if form == writertest.KillBefore || form == writertest.KillAfter {
-		p.mu.Lock()
-		p.dead = true
-		p.mu.Unlock()
-		p.database.release(p)
-	}
-	return form
-}
-
-// bucket is the plan of a bucket.
-func (p *Process) bucket(place string) faulty.Plan {
-	return func(c faulty.Call) *faulty.Fault {
-		switch p.next(Call{Place: place, Method: c.Method, Key: c.Key}) {
-		case writertest.Error:
-			return &faulty.Fault{Fail: fault.New(fault.Retryable, "the store stutters")}
-		case writertest.ReplyLost:
-			return &faulty.Fault{Drop: true}
-		case writertest.KillBefore:
-			return &faulty.Fault{Kill: faulty.KillBefore}
-		case writertest.KillAfter:
-			return &faulty.Fault{Kill: faulty.KillAfter}
-		}
-		return nil
-	}
-}
+// dies lets go of what a process holds in the database that is killed.
+func (p *Process) dies() { p.database.release(p) }
 
 // do runs one call of the log or the database through its fault.
-func (p *Process) do(ctx context.Context, call Call, effect func() error) error {
-	form := p.next(call)
+func (p *Process) do(ctx context.Context, call writertest.Call, effect func() error) error {
+	form := p.Next(call.Place, call.Method, call.Key)
+	if form.Kills() {
+		p.dies()
+	}
 	switch {
 	case form == writertest.KillBefore:
 		return fault.New(fault.Bug, "%s: %w", call.Method, faulty.ErrKilled)
@@ -154,7 +90,7 @@ func (p *Process) do(ctx context.Context, call Call, effect func() error) error 
 	switch {
 	case form == writertest.KillAfter:
 		return fault.New(fault.Bug, "%s: %w", call.Method, faulty.ErrKilled)
-	case form == writertest.ReplyLost && call.Reads():
+	case form == writertest.ReplyLost && Reads(call):
 		return fault.New(fault.Retryable, "%s: %w", call.Method, ErrReplyLost)
 	case form == writertest.ReplyLost:
 		return fault.New(fault.UnknownOutcome, "%s: %w", call.Method, ErrReplyLost)
@@ -167,7 +103,7 @@ type logProcess struct{ *Process }
 
 // Do runs one call.
 func (p logProcess) Do(ctx context.Context, method string, effect func() error) error {
-	return p.do(ctx, Call{Place: "log", Method: method}, effect)
+	return p.do(ctx, writertest.Call{Place: "log", Method: method}, effect)
 }
 
 // Opened counts the readers that are open.

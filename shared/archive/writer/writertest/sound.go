@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"tidemark/shared/archive"
-	"tidemark/shared/archive/archivetest/faulty"
 	"tidemark/shared/archive/history"
 	"tidemark/shared/archive/layout"
 	"tidemark/shared/fault"
@@ -51,71 +50,4 @@ func Counted(t *testing.T, a *archive.Archive) map[layout.ID]bool {
 		}
 	}
 	return counts
-}
-
-// Form is a way in which one call of a bucket goes wrong.
-type Form string
-
-// The forms: an error before any effect, an effect whose reply is lost, the death of the process before or after the effect.
-const (
-	Error      Form = "error"
-	ReplyLost  Form = "reply lost"
-	KillBefore Form = "killed before"
-	KillAfter  Form = "killed after"
-)
-
-// Forms are all of them.
-func Forms() []Form { return []Form{Error, ReplyLost, KillBefore, KillAfter} }
-
-// Break is the world's two buckets as one process sees them, with one call going wrong: the nth of both together.
-func (w *World) Break(n int, form Form) (primary, secondary *faulty.Bucket) {
-	count, dead := 0, false
-	plan := func(faulty.Call) *faulty.Fault {
-		if dead {
-			return &faulty.Fault{Kill: faulty.KillBefore}
-		}
-		if count++; count != n {
-			return nil
-		}
-		switch form {
-		case Error:
-			return &faulty.Fault{Fail: fault.New(fault.Retryable, "the store stutters")}
-		case ReplyLost:
-			return &faulty.Fault{Drop: true}
-		case KillBefore:
-			dead = true
-			return &faulty.Fault{Kill: faulty.KillBefore}
-		case KillAfter:
-			dead = true
-			return &faulty.Fault{Kill: faulty.KillAfter}
-		}
-		return nil
-	}
-	locked := w.locked(plan)
-	return faulty.New(w.Primary, locked), faulty.New(w.Secondary, locked)
-}
-
-// locked lets two buckets ask one plan.
-func (w *World) locked(plan faulty.Plan) faulty.Plan {
-	return func(c faulty.Call) *faulty.Fault {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		return plan(c)
-	}
-}
-
-// Hold is the world's two buckets as one process sees them, which freezes at the nth call of both together: before it takes
-// effect, or after it, before the process learns of it.
-func (w *World) Hold(n int, after bool, gate *faulty.Gate) (primary, secondary *faulty.Bucket) {
-	count := 0
-	plan := w.locked(func(faulty.Call) *faulty.Fault {
-		if count++; count != n {
-			return nil
-		}
-		if after {
-			return &faulty.Fault{HoldReply: gate}
-		}
-		return &faulty.Fault{Hold: gate}
-	})
-	return faulty.New(w.Primary, plan), faulty.New(w.Secondary, plan)
 }
