@@ -56,6 +56,9 @@ type Request struct {
 	Run        manifest.RunID // that one and no other; zero: the newest that may be used
 	Mark       Mark           // what was seen; zero: nobody remembers
 	AllowOlder bool           // an operator has said that an older one will do
+	// Fits says why a manifest that may be used is not the one that is wanted; nil: every one is. Freshness is that of the
+	// newest that may be used.
+	Fits func(ctx context.Context, m Manifest, b body.Body) error
 }
 
 // Choice is a manifest that may be used, and everything that was passed over for it.
@@ -89,13 +92,22 @@ func (h *History) Choose(ctx context.Context, r Request) (Choice, error) {
 	if err != nil {
 		return Choice{}, err
 	}
-	choice := Choice{}
+	choice, judged := Choice{}, false
 	for _, e := range candidates {
 		m, b, err := h.usable(ctx, e, stock, r)
+		if err == nil && !judged {
+			if judged, err = true, choice.judge(m, r); err != nil {
+				choice.Manifest, choice.Body = m, b
+				return choice, err
+			}
+		}
+		if err == nil && r.Fits != nil {
+			err = r.Fits(ctx, m, b)
+		}
 		switch {
 		case err == nil:
 			choice.Manifest, choice.Body = m, b
-			return choice, choice.judge(r)
+			return choice, nil
 		case fault.Is(err, fault.Retryable), ctx.Err() != nil:
 			return choice, err // it may be good: an older one is not taken because a store stutters
 		}
@@ -187,10 +199,10 @@ func (h *History) claimed(i int) bool {
 	return same(i-1) || same(i+1)
 }
 
-// judge holds the choice against what was seen.
-func (c *Choice) judge(r Request) error {
-	s := c.Manifest.Statement
-	chosen := Mark{Lineage: s.Lineage, Seq: s.Seq, Statement: c.Manifest.Digest}
+// judge holds the newest manifest that may be used against what was seen.
+func (c *Choice) judge(newest Manifest, r Request) error {
+	s := newest.Statement
+	chosen := Mark{Lineage: s.Lineage, Seq: s.Seq, Statement: newest.Digest}
 	switch {
 	case r.Mark.IsZero():
 		return nil
@@ -198,10 +210,10 @@ func (c *Choice) judge(r Request) error {
 		if r.AllowOlder {
 			return nil
 		}
-		return fault.New(fault.Corrupt, "manifest %s, and %s/%d was committed: %w", c.Manifest.ID, r.Mark.Lineage, r.Mark.Seq,
+		return fault.New(fault.Corrupt, "manifest %s, and %s/%d was committed: %w", newest.ID, r.Mark.Lineage, r.Mark.Seq,
 			ErrOlderThanSeen).WithHint("look for the newer one in both buckets; --allow-older REASON goes on without it")
 	case chosen.Lineage == r.Mark.Lineage && chosen.Seq == r.Mark.Seq && chosen.Statement != r.Mark.Statement:
-		return fault.New(fault.Corrupt, "manifest %s is not the one that was committed under its number: %w", c.Manifest.ID, ErrForked).
+		return fault.New(fault.Corrupt, "manifest %s is not the one that was committed under its number: %w", newest.ID, ErrForked).
 			WithHint("--manifest RUN --allow-older REASON takes a certain one")
 	}
 	c.FreshnessProven = true

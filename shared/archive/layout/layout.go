@@ -62,6 +62,14 @@ func Decision(lineage position.Lineage, n int64) string {
 	return fmt.Sprintf("%s%010d/%010d%s", Decisions, lineage, n, document)
 }
 
+// ParseDecision reads the key of a decision.
+func ParseDecision(key string) (lineage position.Lineage, n int64, ok bool) {
+	folder, _, _ := strings.Cut(strings.TrimPrefix(key, Decisions), "/")
+	lineage = parseLineage(folder)
+	n, ok = numberIn(key, Decisions+folder+"/", document)
+	return lineage, n, ok && lineage.Validate() == nil && key == Decision(lineage, n)
+}
+
 // Run is the key of a run's record.
 func Run(lineage position.Lineage, run manifest.RunID) string {
 	return fmt.Sprintf("%s%010d/%s%s", Runs, lineage, run, document)
