@@ -2,17 +2,20 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/user"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/spf13/cobra"
 
 	"tidemark/cmd/tidemark/exit"
 	"tidemark/shared/config"
-	"tidemark/shared/fault"
 	"tidemark/shared/postgres"
+	"tidemark/shared/postgres/address"
 	"tidemark/shared/postgres/ledger"
+	"tidemark/shared/wiring/login"
 )
 
 func newRoot() *cobra.Command {
@@ -27,8 +30,8 @@ func newRoot() *cobra.Command {
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exit.Usage(err) })
 	flow := &cobra.Command{Use: "flow", Short: "Acts on a flow"}
-	flow.AddCommand(newFlowStart())
-	root.AddCommand(newMigrate(), newInit(), flow, newBackup(), newRecover(), newManifests(), newDoctor(), newExpire(), newCopy(), newKeep(), newUnkeep(), newRevoke(), newKeys())
+	flow.AddCommand(newFlowStart(), newFlowResume())
+	root.AddCommand(newMigrate(), newInit(), flow, newBackup(), newRecover(), newManifests(), newVerify(), newDoctor(), newExpire(), newCopy(), newKeep(), newUnkeep(), newRevoke(), newKeys())
 	return root
 }
 
@@ -37,22 +40,21 @@ func environment() (config.Command, error) { return config.LoadCommand(config.OS
 
 // dial reads the database's address. Errors: fault.Misconfigured.
 func dial(environment config.Command) (*pgx.ConnConfig, error) {
-	address, err := pgx.ParseConfig(environment.Database.Reveal())
+	at, err := address.Parse(environment.Database.Reveal(), environment.ConnectTimeout)
 	if err != nil {
-		return nil, fault.New(fault.Misconfigured, "TIDEMARK_DATABASE_URL does not parse").
-			WithHint("want postgres://USER@HOST:PORT/DATABASE, with the password in TIDEMARK_DATABASE_PASSWORD")
+		return nil, fmt.Errorf("TIDEMARK_DATABASE_URL: %w", err)
 	}
-	address.ConnectTimeout = environment.ConnectTimeout
-	return address, nil
+	postgres.LogInWith(&at.Config, login.Database(&environment.Process, time.Now))
+	return at, nil
 }
 
 // operate connects and runs one act as the person who started the command.
 func operate(ctx context.Context, environment config.Command, act func(*ledger.Operator) error) error {
-	address, err := dial(environment)
+	at, err := dial(environment)
 	if err != nil {
 		return err
 	}
-	conn, err := pgx.ConnectConfig(ctx, address)
+	conn, err := postgres.Connect(ctx, at)
 	if err != nil {
 		return exit.Database(postgres.Classify(err))
 	}

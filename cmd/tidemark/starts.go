@@ -48,13 +48,9 @@ func parseStarts(from, topics []string, known []position.Partition) ([]ledger.St
 }
 
 func parseStart(text string) (start ledger.Start, err error) {
-	name, digits, found := strings.Cut(text, "=")
-	if !found {
+	if !strings.Contains(text, "=") {
 		return start, errors.New("want earliest or TOPIC/PARTITION=OFFSET; a point in time needs broker access")
 	}
-	if start.Partition, err = position.ParsePartition(name); err != nil {
-		return start, err
-	}
-	start.At, err = position.ParseOffset(digits)
+	start.Partition, start.At, err = position.ParseNext(text)
 	return start, err
 }

@@ -81,6 +81,19 @@ func (p Partition) Validate() error {
 	return nil
 }
 
+// ParseNext reads where a partition stands, written topic/number=offset.
+func ParseNext(text string) (p Partition, next Offset, err error) {
+	name, digits, found := strings.Cut(text, "=")
+	if !found {
+		return p, 0, fmt.Errorf("%.100q is no TOPIC/PARTITION=OFFSET", text)
+	}
+	if p, err = ParsePartition(name); err != nil {
+		return p, 0, err
+	}
+	next, err = ParseOffset(digits)
+	return p, next, err
+}
+
 // Compare orders partitions by topic, then by number: the order in which checkpoint rows are locked.
 func (p Partition) Compare(other Partition) int {
 	return cmp.Or(cmp.Compare(p.Topic, other.Topic), cmp.Compare(p.Number, other.Number))

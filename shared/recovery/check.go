@@ -3,6 +3,7 @@ package recovery
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"tidemark/shared/fault"
@@ -19,6 +20,8 @@ type Tally struct {
 	Until     position.Offset // where it ends: the last stable offset when the try began
 	Start     position.Offset // of the log
 	Unstable  position.Offset // the high watermark, if transactions are open above Until; else 0
+	Held      *Held           // what lies behind an end that was asked for; nil: none was
+	Rewound   bool            // replay was asked to begin below the cut
 }
 
 // Records is about how many records are to be replayed: offsets of control batches count.
@@ -26,14 +29,12 @@ func (t Tally) Records() int64 { return max(0, int64(t.Until-t.From)) }
 
 // inspection is the log held against a manifest's cut and, when a try goes on, against what is left of it.
 type inspection struct {
-	log   Log
-	body  body.Body
-	now   time.Time
-	actor string
-	// allowGap is why a gap may be passed over; empty: it may not.
-	allowGap string
+	options  Options // AllowGap is why a gap may be passed over; empty: it may not
+	body     body.Body
+	now      time.Time
 	try      *Try                    // that goes on; nil: none
 	stand    map[string]position.Cut // by flow, how far it came; nil: its base is not in
+	excluded []body.Gap              // what operators have cut out of the log
 
 	topics   map[string]Topic
 	bounds   map[position.Partition]Bounds
@@ -82,7 +83,7 @@ func (in *inspection) ask(ctx context.Context) (err error) {
 			names = append(names, p.Topic)
 		}
 	}
-	if in.topics, err = in.log.Topics(ctx, names); err != nil {
+	if in.topics, err = in.options.Log.Topics(ctx, names); err != nil {
 		return fmt.Errorf("describe %d topics: %w", len(names), err)
 	}
 	var partitions []position.Partition
@@ -91,7 +92,7 @@ func (in *inspection) ask(ctx context.Context) (err error) {
 			partitions = append(partitions, position.Partition{Topic: name, Number: number})
 		}
 	}
-	if in.bounds, err = in.log.Bounds(ctx, partitions); err != nil {
+	if in.bounds, err = in.options.Log.Bounds(ctx, partitions); err != nil {
 		return fmt.Errorf("ask where %d partitions begin and end: %w", len(partitions), err)
 	}
 	return nil
@@ -140,9 +141,9 @@ func (in *inspection) partitions() body.Cut {
 // judge holds one partition against the log.
 func (in *inspection) judge(ctx context.Context, p body.Partition) (Tally, *RefusalError, error) {
 	at := position.Partition{Topic: p.Topic, Number: p.Partition}
-	topic, exists := in.topics[p.Topic]
 	bounds, has := in.bounds[at]
-	t := Tally{Flow: p.Flow, Partition: at, From: in.from(p, at), Until: bounds.Stable, Start: bounds.Start}
+	t := Tally{Flow: p.Flow, Partition: at, From: in.from(p, at, bounds.Start), Until: bounds.Stable, Start: bounds.Start}
+	t.Rewound = in.try == nil && t.From < p.NextOffset
 	if in.try != nil {
 		t.Until = in.try.Ends.Offsets(p.Flow)[at]
 		if t.Until <= t.From {
@@ -152,47 +153,134 @@ func (in *inspection) judge(ctx context.Context, p body.Partition) (Tally, *Refu
 	if bounds.End > bounds.Stable {
 		t.Unstable = bounds.End
 	}
-	reach := max(p.NextOffset, t.From)
-	switch {
-	case !exists || !has:
-		return t, &RefusalError{Name: PartitionVanished, What: fmt.Sprintf("the log has no partition %s", at)}, nil
-	case p.TopicID != "" && topic.ID != p.TopicID:
-		return t, &RefusalError{
-			Name: TopicRecreated, What: fmt.Sprintf("topic %s is %s, the manifest was made from %s", p.Topic, topic.ID, p.TopicID),
-		}, nil
-	case reach > bounds.End:
-		return t, shorter("%s ends at %d, and the target has what lies below %d", at, bounds.End, reach), nil
-	case in.try != nil && t.Until > bounds.End:
-		return t, shorter("%s ends at %d, and ended at %d or later when the recovery began", at, bounds.End, t.Until), nil
-	case reach > bounds.Stable:
-		t.Until = max(reach, t.Until) // committed before; the log's transactions above are not
+	if refusal := in.reaches(&t, p, bounds, has); refusal != nil {
+		return t, refusal, nil
 	}
 	if refusal, err := in.sameEpoch(ctx, at, p); refusal != nil || err != nil {
 		return t, refusal, err
 	}
-	if refusal := in.tombstones(p, topic); refusal != nil {
+	if refusal := in.tombstones(p, in.topics[p.Topic]); refusal != nil {
 		return t, refusal, nil
 	}
+	if refusal := in.leftOut(&t, p); refusal != nil {
+		return t, refusal, nil
+	}
+	if refusal, err := in.hold(ctx, &t, p); refusal != nil || err != nil {
+		return t, refusal, err
+	}
 	return in.judgeStart(t, p.Generation)
+}
+
+// reaches refuses a log that is another one, or that does not reach to what the target has.
+func (in *inspection) reaches(t *Tally, p body.Partition, bounds Bounds, has bool) *RefusalError {
+	topic, exists := in.topics[p.Topic]
+	reach := max(p.NextOffset, t.From)
+	switch {
+	case !exists || !has:
+		return &RefusalError{Name: PartitionVanished, What: fmt.Sprintf("the log has no partition %s", t.Partition)}
+	case p.TopicID != "" && topic.ID != p.TopicID:
+		return &RefusalError{
+			Name: TopicRecreated, What: fmt.Sprintf("topic %s is %s, the manifest was made from %s", p.Topic, topic.ID, p.TopicID),
+		}
+	case reach > bounds.End:
+		return shorter("%s ends at %d, and the target has what lies below %d", t.Partition, bounds.End, reach)
+	case in.try != nil && t.Until > bounds.End:
+		return shorter("%s ends at %d, and ended at %d or later when the recovery began", t.Partition, bounds.End, t.Until)
+	case reach > bounds.Stable:
+		t.Until = max(reach, t.Until) // committed before; the log's transactions above are not
+	}
+	return nil
+}
+
+// hold ends a replay where it was asked to end, and keeps what lies behind.
+func (in *inspection) hold(ctx context.Context, t *Tally, p body.Partition) (*RefusalError, error) {
+	if in.try != nil {
+		return nil, nil //nolint:nilnil // it was fixed when the try began
+	}
+	limit, limited, err := in.options.limit(ctx, t.Partition)
+	if err != nil || !limited {
+		return nil, err
+	}
+	for _, g := range in.excluded { // the end of a range in which nothing is read
+		if isOf(g, t.Flow, t.Partition) && g.From < limit && limit < g.Until {
+			limit = g.Until
+		}
+	}
+	limit = min(max(limit, p.NextOffset, t.From), t.Until)
+	if in.topics[p.Topic].Compacted && limit < t.Until {
+		refusal := in.acceptable(&RefusalError{
+			Name: LogTruncated, What: fmt.Sprintf("topic %s is compacted: what it had at %s in partition %d may have been superseded, "+
+				"and is gone then", p.Topic, limit, p.Partition),
+			Loses: "rows whose record was superseded after the point that was asked for",
+		})
+		if refusal != nil {
+			return refusal, nil
+		}
+	}
+	t.Held = &Held{
+		Flow: t.Flow, Topic: p.Topic, TopicID: in.topics[p.Topic].ID, Partition: p.Partition, From: limit, Until: t.Until,
+	}
+	t.Until, t.Unstable = limit, 0
+	return nil, nil //nolint:nilnil // it is held
+}
+
+// leftOut finds a gap that an operator makes by beginning behind the cut.
+func (in *inspection) leftOut(t *Tally, p body.Partition) *RefusalError {
+	at, named := in.options.From.Offsets[t.Partition]
+	if in.try != nil || !named || at <= p.NextOffset {
+		return nil
+	}
+	gap := position.Range{From: p.NextOffset, Until: at}
+	refusal := in.acceptable(&RefusalError{
+		Name:  LogTruncated,
+		What:  fmt.Sprintf("replay of %s is to begin at %d, the target would stand at %d: %d offsets are left out", t.Partition, at, gap.From, gap.Len()),
+		Loses: "every record between, which stands in the target's gaps and in every later manifest",
+	})
+	if refusal == nil {
+		in.accept(t, gap, p.Generation)
+	}
+	return refusal
 }
 
 func shorter(form string, args ...any) *RefusalError {
 	return &RefusalError{Name: LogShorterThanManifest, What: fmt.Sprintf(form, args...)}
 }
 
-// from is where replay of a partition begins: at the cut or where an earlier call came, and behind what was accepted.
-func (in *inspection) from(p body.Partition, at position.Partition) position.Offset {
-	from := max(p.NextOffset, in.stand[p.Flow][at])
+// from is where replay of a partition begins: at the cut, where it was asked to or where an earlier call came, and behind what
+// was accepted and what was cut out.
+func (in *inspection) from(p body.Partition, at position.Partition, start position.Offset) position.Offset {
+	var passed []body.Gap
+	var from position.Offset
 	if in.try == nil {
-		return from
+		if from = in.options.From.begin(at, p.NextOffset, start); from > p.NextOffset {
+			return p.NextOffset // what lies between is judged as a gap
+		}
+	} else {
+		from = in.try.start(p)
+		passed = in.try.Accepted // in the order in which they were accepted
 	}
-	for _, g := range in.try.Accepted { // in the order in which they were accepted
-		gap := position.Range{From: g.From, Until: g.Until}
-		if g.Flow == p.Flow && g.Topic == p.Topic && g.Partition == p.Partition && gap.Contains(from) {
-			from = gap.Until
+	from = max(from, in.stand[p.Flow][at])
+	for _, g := range slices.Concat(passed, in.excluded, passed) {
+		if isOf(g, p.Flow, at) && (position.Range{From: g.From, Until: g.Until}).Contains(from) {
+			from = g.Until
 		}
 	}
 	return from
+}
+
+// start is where replay of a partition began.
+func (t Try) start(p body.Partition) position.Offset {
+	for _, s := range t.Starts {
+		if placeOf(s) == placeOf(p) {
+			return s.NextOffset
+		}
+	}
+	return p.NextOffset
+}
+
+// isOf says whether a gap is of that partition.
+func isOf(g body.Gap, flow string, p position.Partition) bool {
+	return g.Flow == flow && g.Topic == p.Topic && g.Partition == p.Number
 }
 
 // sameEpoch refuses a log that lost what the manifest has: another leader has written over it.
@@ -200,7 +288,7 @@ func (in *inspection) sameEpoch(ctx context.Context, at position.Partition, p bo
 	if p.LeaderEpoch == nil {
 		return nil, nil //nolint:nilnil // nothing is known, so nothing is refused
 	}
-	end, err := in.log.EpochEnd(ctx, at, *p.LeaderEpoch)
+	end, err := in.options.Log.EpochEnd(ctx, at, *p.LeaderEpoch)
 	switch {
 	case fault.Is(err, fault.Gap):
 		return shorter("%v, and the manifest stands at %d in it", err, p.NextOffset), nil
@@ -244,20 +332,25 @@ func (in *inspection) judgeStart(t Tally, generation int64) (Tally, *RefusalErro
 		Loses: "every record that the log no longer has, which stands in the target's gaps and in every later manifest",
 	})
 	if refusal == nil {
-		in.gaps = append(in.gaps, body.Gap{
-			Flow: t.Flow, Topic: t.Partition.Topic, Partition: t.Partition.Number, Generation: generation, From: gap.From,
-			Until: gap.Until, How: "accepted", Actor: in.actor, Reason: in.allowGap, At: document.Moment(in.now),
-		})
-		t.From = t.Start
-		t.Until = max(t.Until, t.Start)
+		in.accept(&t, gap, generation)
 	}
 	return t, refusal, nil
 }
 
+// accept passes over a gap: replay begins behind it.
+func (in *inspection) accept(t *Tally, gap position.Range, generation int64) {
+	in.gaps = append(in.gaps, body.Gap{
+		Flow: t.Flow, Topic: t.Partition.Topic, Partition: t.Partition.Number, Generation: generation, From: gap.From,
+		Until: gap.Until, How: "accepted", Actor: in.options.Actor, Reason: in.options.AllowGap, At: document.Moment(in.now),
+	})
+	t.From = gap.Until
+	t.Until = max(t.Until, gap.Until)
+}
+
 // acceptable is nil when an operator has said that this may be missing, which is then said as a warning.
 func (in *inspection) acceptable(r *RefusalError) *RefusalError {
-	if in.allowGap != "" {
-		in.warnings = append(in.warnings, r.What+", accepted: "+in.allowGap)
+	if in.options.AllowGap != "" {
+		in.warnings = append(in.warnings, r.What+", accepted: "+in.options.AllowGap)
 		return nil
 	}
 	r.Override = "--allow-gap REASON"

@@ -12,34 +12,37 @@ import (
 )
 
 // choose takes the manifest of the earlier try, or the newest.
-func (o Options) choose(ctx context.Context, earlier *Try) (history.Choice, error) {
+func (o Options) choose(ctx context.Context, earlier *Try) (history.Choice, *history.History, error) {
 	h, err := history.Read(ctx, o.Archive)
 	if err != nil {
-		return history.Choice{}, named(lineageForked(err))
+		return history.Choice{}, nil, named(lineageForked(err))
 	}
 	request := history.Request{Run: o.Manifest, AllowOlder: o.AllowOlder != ""}
+	if !o.Until.IsZero() && earlier == nil {
+		request.Fits = o.fits
+	}
 	if earlier != nil {
 		request = history.Request{Run: earlier.Base.Run, AllowOlder: true} // it was judged when the try began
 	} else if o.HighWater != nil {
 		if request.Mark, err = o.HighWater.Load(ctx); err != nil {
-			return history.Choice{}, err
+			return history.Choice{}, h, err
 		}
 	}
 	choice, err := h.Choose(ctx, request)
 	if err != nil {
-		return choice, named(err)
+		return choice, h, named(err)
 	}
 	if earlier != nil && choice.Manifest.Digest != earlier.Statement {
-		return choice, refuse(fault.Corrupt, &RefusalError{
+		return choice, h, refuse(fault.Corrupt, &RefusalError{
 			Name: Corrupt, What: fmt.Sprintf("manifest %s is not the one that the earlier try began with", choice.Manifest.ID),
 		})
 	}
-	return choice, nil
+	return choice, h, nil
 }
 
 // past is what a try that has ended came from, if it is still there.
 func (o Options) past(ctx context.Context, ended *Try) (history.Choice, []string) {
-	choice, err := o.choose(ctx, ended)
+	choice, _, err := o.choose(ctx, ended)
 	if err != nil {
 		return choice, []string{"the recovery ended before, and its manifest cannot be used any more: " + err.Error()}
 	}

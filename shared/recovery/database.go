@@ -19,17 +19,18 @@ type Database interface {
 	// Claim is the first act, in one transaction: the ledger's schema and a target in state restoring, in its next life. From
 	// then on a function that still applies to this database is refused. ErrNotEmpty unless the database is empty.
 	Claim(ctx context.Context, t Try) error
-	// Restore brings the base in and goes on where an earlier call stopped. Restored checkpoints have the new incarnation.
-	//
-	// Replay starts where they stand, so before the base counts as restored: every partition of Try.Ends has a checkpoint, at 0
-	// where the base has none; and every gap of Try.Accepted, in its order, has a row among the ledger's gaps and has moved the
-	// checkpoint that stands in it to its end, both in one transaction. A checkpoint never moves back. A later call comes with
-	// the gaps that were accepted since, also when the base is in: those that have no row yet are taken then.
+	// Restore brings the base in and goes on where an earlier call stopped. Restored checkpoints have the new incarnation, and
+	// those of Try.Starts stand where it says, once: replay has not begun then.
 	Restore(ctx context.Context, b Base) (Restored, error)
-	// Positions are where the flow's partitions stand now: replay's progress. Asked only when the base is in.
+	// Positions are where the flow's partitions stand now: replay's progress. A partition that is not there stands at 0. Asked
+	// only when the base is in.
 	Positions(ctx context.Context, flow string) (position.Cut, error)
-	// Settle sets the sequences anew, to what the tables have, and makes the target live, or held, with an audit row. Called
-	// again it changes nothing.
+	// Pass gives each gap a row among the ledger's gaps and moves the flow's checkpoint to the gap's end, all in one transaction:
+	// everything below the gap is in, or is the mark of a transaction. A checkpoint that is missing stands at 0 and is made; none
+	// moves back. Called again it changes nothing.
+	Pass(ctx context.Context, t Try, gaps []body.Gap) error
+	// Settle sets the sequences anew, to what the tables have, and makes the target live, or held with the ranges of Try.Held,
+	// with an audit row. Called again it changes nothing.
 	Settle(ctx context.Context, s Settlement) error
 }
 
@@ -52,9 +53,29 @@ type Try struct {
 	Base        layout.ID            `json:"base"`
 	Statement   manifest.Digest      `json:"statement"` // of the base
 	Ends        body.Cut             `json:"ends"`      // up to where it replays, fixed once
-	Accepted    []body.Gap           `json:"accepted"`  // what an operator said may be missing; what Look gives is as of the claim
-	Began       time.Time            `json:"began"`
-	Actor       string               `json:"actor"`
+	// Starts are the partitions whose replay begins below the base's cut, and where.
+	Starts   body.Cut   `json:"starts,omitempty"`
+	Accepted []body.Gap `json:"accepted"` // what an operator said may be missing; what Look gives is as of the claim
+	// Held is what lies behind a point in time or offsets that were asked for: nobody applies it before an operator says how.
+	// Nil: nothing was asked for, and the target goes live.
+	Held  []Held    `json:"held,omitempty"`
+	Asked string    `json:"asked,omitempty"` // how the command named the start and the end of the replay
+	Began time.Time `json:"began"`
+	Actor string    `json:"actor"`
+	// Existing says that the base is loaded into tables that were there.
+	Existing bool `json:"existing,omitempty"`
+	// Rehearsal says that no life was taken and nothing will ever be live.
+	Rehearsal bool `json:"rehearsal,omitempty"`
+}
+
+// Held is a range of the log that a recovery stopped before.
+type Held struct {
+	Flow      string          `json:"flow"`
+	Topic     string          `json:"topic"`
+	TopicID   string          `json:"topic_id,omitempty"`
+	Partition int32           `json:"partition"`
+	From      position.Offset `json:"from,string"`  // where the checkpoint stands
+	Until     position.Offset `json:"until,string"` // where the log ended when the recovery began
 }
 
 // Base is what is restored.

@@ -9,6 +9,7 @@ import (
 
 	"tidemark/shared/apply"
 	"tidemark/shared/fault"
+	"tidemark/shared/manifest/body"
 	"tidemark/shared/position"
 	"tidemark/shared/recovery/replay"
 )
@@ -25,7 +26,7 @@ func (o Options) replayFlows(ctx context.Context, plan Plan, report *Report) err
 		var waits error
 		moved := false
 		for _, flow := range waiting {
-			counts, err := o.replayFlow(ctx, flow, ends[flow])
+			counts, err := o.replayFlow(ctx, flow, ends[flow], plan, report)
 			report.Replayed[flow] = report.Replayed[flow].Plus(counts)
 			moved = moved || err == nil || counts.Applied > 0
 			switch {
@@ -53,7 +54,8 @@ func (o Options) vanished(ctx context.Context, plan Plan, t Try, err error) erro
 	if failed != nil {
 		return errors.Join(err, failed)
 	}
-	in := &inspection{log: o.Log, body: plan.Choice.Body, now: o.Now(), try: &t, stand: stand}
+	o.AllowGap = "" // what was accepted is in the try, and this came on top
+	in := &inspection{options: o, body: plan.Choice.Body, now: o.Now(), try: &t, stand: stand, excluded: plan.Excluded}
 	if _, failed = in.inspect(ctx); len(in.refusals) == 0 {
 		return errors.Join(err, failed)
 	}
@@ -66,32 +68,92 @@ func (o Options) vanished(ctx context.Context, plan Plan, t Try, err error) erro
 	return err
 }
 
-func (o Options) replayFlow(ctx context.Context, flow string, ends position.Cut) (counts Replayed, err error) {
-	from, err := o.Database.Positions(ctx, flow)
-	if err != nil {
-		return counts, err
+// replayFlow replays a flow piece by piece: up to what may not be read, over it, and on.
+func (o Options) replayFlow(ctx context.Context, flow string, ends position.Cut, plan Plan, report *Report) (Replayed, error) {
+	f := flowReplay{Options: o, flow: flow, ends: ends, report: report, passes: slices.Concat(report.Try.Accepted, plan.Excluded)}
+	for {
+		from, err := f.stand(ctx)
+		if err != nil {
+			return f.counts, err
+		}
+		until, due := stops(flow, from, ends, f.passes)
+		open := unread(from, until)
+		switch {
+		case len(due) > 0:
+			if err = o.Database.Pass(ctx, report.Try, due); err != nil {
+				err = fmt.Errorf("pass over %d ranges of the log: %w", len(due), err)
+			}
+		case len(open) == 0:
+			return f.counts, nil
+		default:
+			err = f.piece(ctx, open, replay.Options{From: from, Ends: until})
+		}
+		if err != nil {
+			return f.counts, err
+		}
 	}
+}
+
+// flowReplay is the replay of one flow by one call.
+type flowReplay struct {
+	Options
+
+	flow    string
+	ends    position.Cut
+	passes  []body.Gap // ranges that are not read
+	report  *Report
+	applier Applier
+	counts  Replayed
+}
+
+// stand is where the partitions stand, or how far this call has read them.
+func (f *flowReplay) stand(ctx context.Context) (position.Cut, error) {
+	from, err := f.Database.Positions(ctx, f.flow)
+	if err != nil {
+		return nil, err
+	}
+	if from == nil {
+		from = position.Cut{}
+	}
+	for p, reached := range f.report.Reached[f.flow] {
+		from[p] = max(from[p], reached)
+	}
+	return from, nil
+}
+
+// unread are the partitions that have not come as far as they must, and where they stand.
+func unread(from, until position.Cut) position.Cut {
 	open := position.Cut{}
-	for p, end := range ends {
-		if from[p] < end {
+	for p, stop := range until {
+		if from[p] < stop {
 			open[p] = from[p]
 		}
 	}
-	if len(open) == 0 {
-		return counts, nil
-	}
-	applier, err := o.Applier(flow)
-	if err != nil {
-		return counts, err
-	}
-	tail, err := o.Log.Open(ctx, open)
-	if err != nil {
-		return counts, err
-	}
-	defer tail.Close()
-	return replay.Run(ctx, replay.Options{Tail: tail, Applier: applier, From: from, Ends: ends, Report: func(c Replayed) {
-		if o.OnReplay != nil {
-			o.OnReplay(flow, c)
+	return open
+}
+
+// piece replays the partitions that are open.
+func (f *flowReplay) piece(ctx context.Context, open position.Cut, o replay.Options) (err error) {
+	if f.applier == nil {
+		if f.applier, err = f.Applier(f.flow, f.report.Try.Incarnation); err != nil {
+			return err
 		}
-	}})
+	}
+	if o.Tail, err = f.Log.Open(ctx, open); err != nil {
+		return err
+	}
+	defer o.Tail.Close()
+	o.Applier = f.applier
+	before := f.counts
+	o.Report = func(c Replayed) {
+		if f.OnReplay != nil {
+			f.OnReplay(f.flow, before.Plus(c))
+		}
+	}
+	counts, err := replay.Run(ctx, o)
+	f.counts = before.Plus(counts)
+	if err == nil {
+		f.report.Reached[f.flow] = o.Ends
+	}
+	return err
 }

@@ -11,6 +11,7 @@ import (
 
 	"tidemark/shared/archive/writer/writertest"
 	"tidemark/shared/fault"
+	"tidemark/shared/manifest/body"
 	"tidemark/shared/position"
 	"tidemark/shared/recovery"
 	"tidemark/shared/recovery/recoverytest"
@@ -24,6 +25,7 @@ func TestRunBringsTheLiveStateBack(t *testing.T) {
 	seen, histories := map[string]int{}, 0
 	rapid.Check(t, func(rt *rapid.T) {
 		h := draw(rt, world.Fork(rapid.Uint64().Draw(rt, "seed")))
+		h.test = t
 		h.w.Backup(t, h.cut)
 		h.afterwards()
 		d := h.w.Database()
@@ -35,14 +37,14 @@ func TestRunBringsTheLiveStateBack(t *testing.T) {
 			}
 			return ""
 		})
-		report, err := runBy(t, p)
+		report, err := runBy(t, p, h.asked()...)
 		if err != nil {
 			rt.Fatal(fault.Line(err))
 		}
 		if err := recoverytest.Check(t, h.w, d); err != nil {
 			rt.Fatal(err)
 		}
-		h.wantCounts(report)
+		h.wantCounts(report, d.Gaps())
 		histories++
 		for feature := range h.seen {
 			seen[feature]++
@@ -59,7 +61,8 @@ func TestRunBringsTheLiveStateBack(t *testing.T) {
 func features() []string {
 	return []string{
 		"put", "remove", "move", "control", "aborted", "elect", "two flows", "empty partition", "ends in a mark", "open transaction",
-		"trimmed to the cut", "compacted", "partition added", "everything is in the base", "comes during the recovery",
+		"trimmed to the cut", "compacted", "partition added", "everything is in the base", "comes during the recovery", "excluded",
+		"until", "accepted gap",
 	}
 }
 
@@ -68,6 +71,7 @@ type drawn struct {
 	t     *rapid.T
 	w     *recoverytest.World
 	clock *clock
+	test  *testing.T
 	all   []position.Partition
 	cut   recoverytest.Cut
 	seen  map[string]bool
@@ -167,6 +171,7 @@ func (h *drawn) afterwards() {
 			}
 		}
 	}
+	h.cutOut(chance)
 	if chance("superseded") {
 		h.compact(h.at())
 	}
@@ -186,6 +191,46 @@ func (h *drawn) afterwards() {
 	}
 }
 
+// cutOut excludes a range above the cut, or lets the log let go of one that an operator accepts.
+func (h *drawn) cutOut(chance func(string) bool) {
+	for _, flow := range slices.Sorted(maps.Keys(h.cut)) {
+		for _, p := range h.cut[flow].Partitions() {
+			from, end := h.cut[flow][p], h.w.Log.Stable(p)
+			if from == end {
+				continue
+			}
+			if chance("exclude") {
+				r := position.Range{From: from + position.Offset(rapid.Int64Range(0, int64(end-from)-1).Draw(h.t, "excluded from"))}
+				r.Until = r.From + position.Offset(rapid.Int64Range(1, int64(end-r.From)).Draw(h.t, "excluded"))
+				exclude(h.test, h.w, flow, map[position.Partition]position.Range{p: r})
+				h.note("excluded")
+			}
+			if chance("let go") && chance("of it") {
+				h.w.Log.Trim(p, from+position.Offset(rapid.Int64Range(1, int64(end-from)).Draw(h.t, "let go")))
+				h.note("accepted gap")
+			}
+		}
+	}
+}
+
+// asked are the words of the command: gaps are accepted, and it may have to stop before the end.
+func (h *drawn) asked() []changer {
+	asked := []changer{allowGap}
+	ends := position.Cut{}
+	for _, flow := range slices.Sorted(maps.Keys(h.cut)) {
+		for _, p := range h.cut[flow].Partitions() {
+			if least, most := max(h.cut[flow][p], h.w.Log.Start(p)), h.w.Log.Stable(p); least < most && !h.seen["compacted"] && rapid.IntRange(0, 9).Draw(h.t, "stop") == 0 {
+				ends[p] = position.Offset(rapid.Int64Range(int64(least), int64(most)).Draw(h.t, "until"))
+				h.note("until")
+			}
+		}
+	}
+	if len(ends) > 0 {
+		asked = append(asked, until(ends))
+	}
+	return asked
+}
+
 // compact writes one key twice and has the first record compacted away, so that the log has a hole that is none.
 func (h *drawn) compact(p position.Partition) {
 	h.note("compacted")
@@ -195,13 +240,18 @@ func (h *drawn) compact(p position.Partition) {
 	h.w.Log.Compact(p, gone)
 }
 
-// wantCounts: what the report says was applied is what the log has between the cut and the end.
-func (h *drawn) wantCounts(report recovery.Report) {
-	ends := recoverytest.CutOf(&report.Try)
-	for flow, cut := range ends {
+// wantCounts: what the report says was applied is what the log has between the cut and the end, without what lies in gaps.
+func (h *drawn) wantCounts(report recovery.Report, gaps []body.Gap) {
+	for flow, cut := range recoverytest.CutOf(&report.Try) {
 		want := 0
 		for p, end := range cut {
-			want += h.w.Log.Readable(p, position.Range{From: h.cut[flow][p], Until: end})
+			for at := h.cut[flow][p]; at < end; at++ {
+				if !slices.ContainsFunc(gaps, func(g body.Gap) bool {
+					return g.Flow == flow && g.Topic == p.Topic && g.Partition == p.Number && g.From <= at && at < g.Until
+				}) {
+					want += h.w.Log.Readable(p, position.Range{From: at, Until: at + 1})
+				}
+			}
 		}
 		if got := report.Replayed[flow]; got != (recovery.Replayed{Applied: want}) {
 			h.t.Fatalf("flow %s: got %+v, want %d applied", flow, got, want)

@@ -19,6 +19,8 @@ type Log interface {
 	// EpochEnd is the offset behind the last record of a leader epoch, as the log has it now. fault.Gap when the log never came
 	// to that epoch.
 	EpochEnd(ctx context.Context, p position.Partition, epoch int32) (position.Offset, error)
+	// OffsetAt is the offset of the first record of that time or later, the last stable offset when there is none.
+	OffsetAt(ctx context.Context, p position.Partition, at time.Time) (position.Offset, error)
 	// Open reads partitions from these offsets on, committed records alone. The caller closes the tail.
 	Open(ctx context.Context, from position.Cut) (Tail, error)
 }

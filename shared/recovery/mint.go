@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"tidemark/shared/archive"
@@ -13,27 +14,32 @@ import (
 	"tidemark/shared/fault"
 	"tidemark/shared/manifest"
 	"tidemark/shared/manifest/document"
+	"tidemark/shared/position"
+	"tidemark/shared/signing"
 )
 
 // mint makes the record of the life that a try takes. Whoever creates it owns the number; who finds it made by his own run goes
-// on.
+// on, and brings it to the buckets that lack it.
 func (o Options) mint(ctx context.Context, t Try) error {
 	h, err := history.Read(ctx, o.Archive)
 	if err != nil {
 		return lineageForked(err)
 	}
 	if life, known := h.Life(t.Lineage); known {
-		return heldUnless(life.RunID == t.RunID, t, life.RunID)
+		if err := heldUnless(life.RunID == t.RunID, t, life.RunID); err != nil {
+			return err
+		}
+		return o.spread(ctx, t)
 	}
-	primary := o.Archive.Primary()
-	if err := h.ReachedPlace(primary.Name); err != nil {
-		return err // its sweeps and its lives decide what may be written
+	places := o.mintingOrder()
+	if err := h.ReachedPlace(places[0].Name); err != nil {
+		return fmt.Errorf("take life %s: %w", t.Lineage, err) // its sweeps and its lives decide what may be written
 	}
-	envelope, err := o.record(ctx, h, t)
+	envelope, err := o.record(ctx, h, places, t)
 	if err != nil {
 		return err
 	}
-	err = archive.PutUnlessTaken(ctx, primary, layout.Lineage(t.Lineage), envelope)
+	err = archive.PutUnlessTaken(ctx, places[0], layout.Lineage(t.Lineage), envelope)
 	if errors.Is(err, archive.ErrExists) { // another was first, or an earlier try of ours signed other bytes
 		if h, err = history.Read(ctx, o.Archive); err != nil {
 			return lineageForked(err)
@@ -44,17 +50,69 @@ func (o Options) mint(ctx context.Context, t Try) error {
 	if err != nil {
 		return fmt.Errorf("take life %s: %w", t.Lineage, err)
 	}
-	for _, place := range o.Archive.Places[1:] {
-		if err := archive.PutUnlessTaken(ctx, place, layout.Lineage(t.Lineage), envelope); errors.Is(err, archive.ErrExists) {
-			return lineageForked(fault.New(fault.Fenced, "the %s bucket has another record of life %s: %w", place.Name, t.Lineage,
+	return o.bring(ctx, places[1:], t.Lineage, envelope)
+}
+
+// mintingOrder is the archive's places, the one first whose word decides: the primary, unless an operator says that it is down
+// and that the secondary does.
+func (o Options) mintingOrder() []archive.Place {
+	places := slices.Clone(o.Archive.Places)
+	if o.MintInSecondary && len(places) > 1 {
+		places[0], places[1] = places[1], places[0]
+	}
+	return places
+}
+
+// bring writes a life's record to further buckets. One that does not answer gets it from the next backup.
+func (o Options) bring(ctx context.Context, places []archive.Place, lineage position.Lineage, envelope []byte) error {
+	for _, place := range places {
+		if err := archive.PutUnlessTaken(ctx, place, layout.Lineage(lineage), envelope); errors.Is(err, archive.ErrExists) {
+			return lineageForked(fault.New(fault.Fenced, "the %s bucket has another record of life %s: %w", place.Name, lineage,
 				history.ErrLineageForked))
 		}
 	}
 	return nil
 }
 
+// spread brings a record that an earlier call made, and what it refers to, to the buckets that lack them.
+func (o Options) spread(ctx context.Context, t Try) error {
+	var envelope []byte
+	var lack []archive.Place
+	for _, place := range o.mintingOrder() {
+		read, err := place.Read(ctx, layout.Lineage(t.Lineage), archive.Span{Limit: signing.MaxEnvelope})
+		switch {
+		case err == nil && envelope == nil:
+			envelope = read
+		case errors.Is(err, archive.ErrNotFound):
+			lack = append(lack, place)
+		}
+	}
+	if envelope == nil || len(lack) == 0 {
+		return nil
+	}
+	opened, err := o.Archive.Trusted.Open(notice.LifeType, envelope)
+	if err != nil {
+		return err
+	}
+	var life notice.Life
+	if err := notice.Decode("lineage", opened.Payload, &life); err != nil {
+		return err
+	}
+	if life.Recovered != nil {
+		stored, err := o.Archive.Fetch(ctx, life.Recovered.Shared, nil)
+		if err != nil {
+			return fmt.Errorf("read where life %s begins: %w", t.Lineage, err)
+		}
+		lack = slices.DeleteFunc(lack, func(place archive.Place) bool {
+			// The record must not be where its object is not; the next backup brings both.
+			return archive.Put(ctx, place, layout.Object(life.Recovered.Shared.Digest), stored) != nil
+		})
+	}
+	return o.bring(ctx, lack, t.Lineage, envelope)
+}
+
 // record is the life's record, signed, after what it refers to is stored.
-func (o Options) record(ctx context.Context, h *history.History, t Try) ([]byte, error) {
+func (o Options) record(ctx context.Context, h *history.History, places []archive.Place, t Try) ([]byte, error) {
 	cut, err := notice.Encode(notice.SharedCut{Version: document.Version, Cut: t.Ends})
 	if err != nil {
 		return nil, fault.Wrap(fault.Bug, err)
@@ -72,7 +130,7 @@ func (o Options) record(ctx context.Context, h *history.History, t Try) ([]byte,
 		// as the salt: a resumed recovery has the same one, and a sweep may have named that form too.
 		packed = packed.Salted(t.RunID.String() + " " + o.Now().UTC().Format(time.RFC3339Nano))
 	}
-	for i, place := range o.Archive.Places {
+	for i, place := range places {
 		if err := archive.Put(ctx, place, layout.Object(packed.Object.Digest), packed.Stored); err != nil && i == 0 {
 			return nil, fmt.Errorf("write where life %s begins: %w", t.Lineage, err)
 		}

@@ -35,13 +35,22 @@ type Options struct {
 
 	Log      Log
 	Database Database
-	// Applier makes the applier of a flow, on the database that is being recovered.
-	Applier func(flow string) (Applier, error)
+	// Applier makes the applier of a flow, on the database that is being recovered, in the life that it is restored to.
+	Applier func(flow string, life position.Incarnation) (Applier, error)
 
-	Manifest       manifest.RunID // that one and no other; zero: the newest that may be used
-	AllowGap       string         // why records may be missing; empty: they may not
-	AllowOlder     string         // why a manifest may be older than what was seen
-	RequireFresh   bool           // refuse when nobody can say that the manifest is the newest
+	Manifest     manifest.RunID // that one and no other; zero: the newest that may be used
+	From         Start          // where replay begins
+	Until        End            // where it ends; what lies behind is then held
+	AllowGap     string         // why records may be missing; empty: they may not
+	AllowOlder   string         // why a manifest may be older than what was seen
+	RequireFresh bool           // refuse when nobody can say that the manifest is the newest
+	// Existing loads into tables that migrations made, Fits says whether the base fits them, and writes nothing.
+	Existing bool
+	Fits     func(ctx context.Context, b body.Body) (warnings []string, err error)
+	// MintInSecondary takes the life in the second bucket when the first does not answer.
+	MintInSecondary bool
+	// Rehearsal recovers into a scratch database: no life is taken, and the target ends held.
+	Rehearsal      bool
 	Jobs           int
 	Actor, Tool    string
 	NewRunID       func() manifest.RunID
@@ -56,6 +65,7 @@ type Plan struct {
 	Choice   history.Choice
 	Tallies  []Tally
 	Gaps     []body.Gap // that an operator accepted
+	Excluded []body.Gap // that operators cut out of the log before
 	Warnings []string
 	Resumed  *Try // an earlier try that goes on
 	Settled  bool // that try has ended already
@@ -75,6 +85,8 @@ type Report struct {
 	Try      Try
 	Restored Restored
 	Replayed map[string]Replayed // by flow
+	// Reached is how far the log was read by this call, by flow: behind marks of transactions too, at which no checkpoint stands.
+	Reached  map[string]position.Cut `json:"-"`
 	Restore  time.Duration
 	Replay   time.Duration
 	Warnings []string
@@ -85,9 +97,9 @@ type Report struct {
 // Errors: a RefusalError by name, the archive's, the log's and the database's own.
 func Prepare(ctx context.Context, o Options) (Plan, error) {
 	var plan Plan
-	found, err := o.Database.Look(ctx)
+	found, err := o.look(ctx)
 	if err != nil {
-		return plan, notEmpty(err)
+		return plan, err
 	}
 	plan.Resumed, plan.Settled = found.Try, found.Settled
 	if err := o.owns(found.Try); err != nil {
@@ -97,7 +109,8 @@ func Prepare(ctx context.Context, o Options) (Plan, error) {
 		plan.Choice, plan.Warnings = o.past(ctx, found.Try)
 		return plan, nil
 	}
-	if plan.Choice, err = o.choose(ctx, found.Try); err != nil {
+	choice, h, err := o.choose(ctx, found.Try)
+	if plan.Choice = choice; err != nil {
 		return plan, err
 	}
 	if found.Try == nil {
@@ -105,7 +118,10 @@ func Prepare(ctx context.Context, o Options) (Plan, error) {
 			return plan, err
 		}
 	}
-	err = o.tally(ctx, &plan, found)
+	if err := o.fit(ctx, &plan); err != nil {
+		return plan, err
+	}
+	err = o.tally(ctx, h, &plan, found)
 	return plan, err
 }
 
@@ -133,6 +149,21 @@ func (o Options) owns(earlier *Try) error {
 			Name: IdentityMismatch, What: fmt.Sprintf("the database belongs to a recovery of target %s, the archive is of %s",
 				earlier.TargetID, o.Archive.Target),
 		})
+	case o.Existing && !earlier.Existing:
+		return refuse(fault.Misconfigured, &RefusalError{
+			Name: TargetNotEmpty, What: "the database belongs to a recovery that makes its own tables", Override: "leave out --schema existing",
+			Loses: "nothing",
+		})
+	case o.Rehearsal != earlier.Rehearsal:
+		return refuse(fault.Misconfigured, &RefusalError{
+			Name: TargetNotEmpty, What: fmt.Sprintf("the database belongs to %s", earlier.kind()), Override: "name an empty database",
+			Loses: "nothing",
+		})
+	case o.asked() != "" && o.asked() != earlier.Asked:
+		return refuse(fault.Misconfigured, &RefusalError{
+			Name: TargetNotEmpty, What: fmt.Sprintf("the database belongs to a recovery that was asked to replay %q, not %q",
+				earlier.Asked, o.asked()), Override: "the same --from and --until, none, or an empty database", Loses: "nothing",
+		})
 	case !o.Manifest.IsZero() && o.Manifest != earlier.Base.Run:
 		return refuse(fault.Misconfigured, &RefusalError{
 			Name: TargetNotEmpty, What: fmt.Sprintf("the database belongs to a recovery from manifest %s, not of run %s", earlier.Base,
@@ -142,8 +173,16 @@ func (o Options) owns(earlier *Try) error {
 	return nil
 }
 
+// kind says what a try is.
+func (t Try) kind() string {
+	if t.Rehearsal {
+		return "a rehearsal, which never goes live"
+	}
+	return "a recovery"
+}
+
 // tally holds the log against the cut, or against where the earlier try ends.
-func (o Options) tally(ctx context.Context, plan *Plan, found Found) error {
+func (o Options) tally(ctx context.Context, h *history.History, plan *Plan, found Found) error {
 	if made := plan.Choice.Body.Snapshot.ClusterID; made != "" {
 		id, err := o.Log.ClusterID(ctx)
 		if err != nil {
@@ -155,15 +194,17 @@ func (o Options) tally(ctx context.Context, plan *Plan, found Found) error {
 			})
 		}
 	}
-	in := &inspection{
-		log: o.Log, body: plan.Choice.Body, now: o.Now(), actor: o.Actor, allowGap: o.AllowGap, try: found.Try,
-	}
+	in := &inspection{options: o, body: plan.Choice.Body, now: o.Now(), try: found.Try}
 	if found.Restored {
 		var err error
 		if in.stand, err = o.stand(ctx, found.Try.Ends); err != nil {
 			return err
 		}
 	}
+	if err := o.exclude(ctx, h, in); err != nil {
+		return err
+	}
+	plan.Excluded = in.excluded
 	tallies, err := in.inspect(ctx)
 	plan.Warnings = append(plan.Warnings, in.warnings...)
 	if err != nil {
@@ -202,7 +243,7 @@ func (o Options) stand(ctx context.Context, ends body.Cut) (map[string]position.
 //
 // Errors: as Prepare's; what stopped the restore, the replay or the end. Nothing else than nil means that the target is live.
 func Run(ctx context.Context, o Options) (Report, error) {
-	report := Report{Replayed: map[string]Replayed{}}
+	report := Report{Replayed: map[string]Replayed{}, Reached: map[string]position.Cut{}}
 	plan, err := Prepare(ctx, o)
 	report.Plan, report.Warnings = plan, plan.Warnings
 	if err != nil {
@@ -217,17 +258,39 @@ func Run(ctx context.Context, o Options) (Report, error) {
 	})
 	report.Warnings = append(report.Warnings, report.Restored.Warnings...)
 	if err != nil {
-		return report, fmt.Errorf("restore manifest %s: %w", plan.Choice.Manifest.ID, notEmpty(err))
+		return report, fmt.Errorf("restore manifest %s: %w", plan.Choice.Manifest.ID, notEmpty(mismatch(err)))
 	}
 	report.Restore, began = o.Now().Sub(began), o.Now()
 	if err := o.replayFlows(ctx, plan, &report); err != nil {
 		return report, err
 	}
 	report.Replay = o.Now().Sub(began)
-	if err := o.holds(ctx, report.Try); err != nil {
-		return report, err
+	return report, o.settle(ctx, report)
+}
+
+// settle ends a recovery after a last look at its positions and its life.
+func (o Options) settle(ctx context.Context, report Report) error {
+	stand, err := o.stand(ctx, report.Try.Ends)
+	if err != nil {
+		return err
 	}
-	return report, o.Database.Settle(ctx, Settlement{Try: report.Try, State: apply.StateLive, Report: report})
+	for _, end := range report.Try.Ends {
+		at := position.Partition{Topic: end.Topic, Number: end.Partition}
+		if reached := report.Reached[end.Flow][at]; max(reached, stand[end.Flow][at]) < end.NextOffset {
+			return fault.New(fault.Bug, "flow %s stands at %s in %s, and its replay ends at %s", end.Flow, stand[end.Flow][at], at,
+				end.NextOffset)
+		}
+	}
+	state := apply.StateLive
+	if report.Try.Held != nil || report.Try.Rehearsal {
+		state = apply.StateHeld
+	}
+	if !report.Try.Rehearsal {
+		if err := o.holds(ctx, report.Try); err != nil {
+			return err
+		}
+	}
+	return o.Database.Settle(ctx, Settlement{Try: report.Try, State: state, Report: report})
 }
 
 // begin takes the database and the life, or finds that an earlier call has.
@@ -238,6 +301,9 @@ func (o Options) begin(ctx context.Context, plan Plan) (Try, error) {
 			return t, nil
 		}
 		t.Accepted = plan.Gaps
+		if t.Rehearsal {
+			return t, nil
+		}
 		if err := o.mint(ctx, t); err != nil {
 			return t, err
 		}
@@ -254,10 +320,14 @@ func (o Options) begin(ctx context.Context, plan Plan) (Try, error) {
 	m := plan.Choice.Manifest
 	t := Try{
 		RunID: o.NewRunID(), TargetID: o.Archive.Target, Lineage: latest + 1, Incarnation: o.NewIncarnation(), Base: m.ID,
-		Statement: m.Digest, Ends: plan.ends(), Accepted: plan.Gaps, Began: o.Now().UTC(), Actor: o.Actor,
+		Statement: m.Digest, Ends: plan.ends(), Starts: plan.starts(), Held: plan.held(), Accepted: plan.Gaps, Asked: o.asked(),
+		Began: o.Now().UTC(), Actor: o.Actor, Rehearsal: o.Rehearsal, Existing: o.Existing,
 	}
 	if err := o.Database.Claim(ctx, t); err != nil {
 		return t, notEmpty(err)
+	}
+	if o.Rehearsal {
+		return t, nil
 	}
 	return t, o.mint(ctx, t)
 }
@@ -302,6 +372,32 @@ func (p Plan) ends() body.Cut {
 	}
 	ends.Sort()
 	return ends
+}
+
+// starts are the partitions whose replay begins below the cut.
+func (p Plan) starts() body.Cut {
+	var starts body.Cut
+	for _, t := range p.Tallies {
+		if t.Rewound {
+			starts = append(starts, body.Partition{
+				Flow: t.Flow, Topic: t.Partition.Topic, Partition: t.Partition.Number, NextOffset: t.From,
+			})
+		}
+	}
+	return starts
+}
+
+// held is what lies behind the ends that were asked for; nil: none were.
+func (p Plan) held() (held []Held) {
+	for _, t := range p.Tallies {
+		if t.Held != nil {
+			h := *t.Held
+			h.From = max(t.Until, t.From)
+			h.Until = max(h.Until, h.From)
+			held = append(held, h)
+		}
+	}
+	return held
 }
 
 func (o Options) fetch(ctx context.Context, object manifest.Object) ([]byte, error) {

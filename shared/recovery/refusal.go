@@ -27,6 +27,7 @@ const (
 	HeldByAnother          Name = "held_by_another"
 	LineageForked          Name = "lineage_forked"
 	FreshnessUnproven      Name = "freshness_unproven"
+	SchemaMismatch         Name = "schema_mismatch"
 )
 
 // Meaning says to an operator what has happened when a recovery refuses by this name.
@@ -58,6 +59,8 @@ func (n Name) Meaning() string {
 		return "another recovery took the target's next life, and one alone goes live"
 	case LineageForked:
 		return "two databases hold themselves for one life of the target"
+	case SchemaMismatch:
+		return "the tables that are there are not those of the backup"
 	case FreshnessUnproven:
 		return "a newer backup may have been there and gone"
 	}

@@ -17,6 +17,9 @@ type Flags struct {
 	jobs                           int
 	flows                          []string
 
+	extent          extent
+	mintInSecondary bool
+
 	DryRun, JSON bool
 }
 
@@ -29,6 +32,8 @@ func (f *Flags) Declare(flags *pflag.FlagSet) {
 	flags.StringVar(&f.allowGap, "allow-gap", "", "why records that the log no longer has may be missing")
 	flags.StringVar(&f.allowOlder, "allow-older", "", "why the backup may be older than one that was seen")
 	flags.IntVar(&f.jobs, "jobs", jobs, "tables and indexes that are made side by side")
+	flags.BoolVar(&f.mintInSecondary, "mint-in-secondary", false, "take the next life in the secondary bucket: the primary is gone")
+	f.extent.declare(flags)
 	flags.StringArrayVar(&f.flows, "flow", nil, "a flow file beside the one in TIDEMARK_FLOW_FILE (may be repeated)")
 }
 
@@ -43,7 +48,7 @@ func (f *Flags) Open(ctx context.Context, actor, tool string) (*recovering.Recov
 	if err != nil {
 		return nil, nil, err
 	}
-	log, err := recovering.OpenLog(ctx, &environment.Kafka)
+	log, err := recovering.OpenLog(ctx, &environment.Kafka, time.Now)
 	if err != nil {
 		return nil, nil, exit.Kafka(err)
 	}
@@ -58,6 +63,11 @@ func (f *Flags) Open(ctx context.Context, actor, tool string) (*recovering.Recov
 	}
 	o := &opened.Options
 	o.AllowGap, o.AllowOlder, o.Jobs, o.Actor, o.Tool = f.allowGap, f.allowOlder, f.jobs, actor, tool
+	o.MintInSecondary = f.mintInSecondary
+	if err := f.extent.apply(o); err != nil {
+		closeAll()
+		return nil, nil, err
+	}
 	o.Database, o.Applier = markedDatabase{o.Database}, markedAppliers(o.Applier)
 	if f.manifest == "" {
 		return opened, closeAll, nil

@@ -2,6 +2,7 @@ package recoveries
 
 import (
 	"context"
+	"time"
 
 	"tidemark/cmd/tidemark/exit"
 	"tidemark/shared/position"
@@ -34,6 +35,12 @@ func (l markedLog) Bounds(ctx context.Context, of []position.Partition) (map[pos
 func (l markedLog) EpochEnd(ctx context.Context, p position.Partition, epoch int32) (position.Offset, error) {
 	end, err := l.log.EpochEnd(ctx, p, epoch)
 	return end, exit.Kafka(err)
+}
+
+// OffsetAt finds a time. See recovery.Log.
+func (l markedLog) OffsetAt(ctx context.Context, p position.Partition, at time.Time) (position.Offset, error) {
+	offset, err := l.log.OffsetAt(ctx, p, at)
+	return offset, exit.Kafka(err)
 }
 
 // Open reads partitions. See recovery.Log.

@@ -6,6 +6,7 @@ import (
 	"tidemark/cmd/tidemark/exit"
 	"tidemark/shared/apply"
 	"tidemark/shared/manifest"
+	"tidemark/shared/manifest/body"
 	"tidemark/shared/position"
 	"tidemark/shared/record"
 	"tidemark/shared/recovery"
@@ -45,15 +46,22 @@ func (d markedDatabase) Positions(ctx context.Context, flow string) (position.Cu
 	return at, exit.FromDatabase(err)
 }
 
+// Pass passes over gaps. See recovery.Database.
+func (d markedDatabase) Pass(ctx context.Context, t recovery.Try, gaps []body.Gap) error {
+	return exit.FromDatabase(d.Database.Pass(ctx, t, gaps))
+}
+
 // Settle ends the recovery. See recovery.Database.
 func (d markedDatabase) Settle(ctx context.Context, s recovery.Settlement) error {
 	return exit.FromDatabase(d.Database.Settle(ctx, s))
 }
 
+type newApplier = func(flow string, life position.Incarnation) (recovery.Applier, error)
+
 // markedAppliers mark what refuses a record: the database, or the record's meaning in it.
-func markedAppliers(of func(string) (recovery.Applier, error)) func(string) (recovery.Applier, error) {
-	return func(flow string) (recovery.Applier, error) {
-		applier, err := of(flow)
+func markedAppliers(of newApplier) newApplier {
+	return func(flow string, life position.Incarnation) (recovery.Applier, error) {
+		applier, err := of(flow, life)
 		if err != nil {
 			return nil, err
 		}

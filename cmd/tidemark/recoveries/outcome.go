@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tidemark/cmd/tidemark/report"
+	"tidemark/shared/apply"
 	"tidemark/shared/recovery"
 )
 
@@ -25,7 +26,7 @@ func (o Outcome) Show(out io.Writer, asJSON bool) error {
 		return report.WriteJSON(out, o.form())
 	}
 	var page bytes.Buffer
-	fmt.Fprintf(&page, "the target %s is live in life %s, from manifest %s\n", o.Try.TargetID, o.Try.Lineage, o.Try.Base)
+	fmt.Fprintf(&page, "the target %s is %s in life %s, from manifest %s\n", o.Try.TargetID, o.state(), o.Try.Lineage, o.Try.Base)
 	if o.Plan.Settled {
 		fmt.Fprintf(&page, "nothing was done: run %s had recovered it already\n", o.Try.RunID)
 	} else {
@@ -38,6 +39,10 @@ func (o Outcome) Show(out io.Writer, asJSON bool) error {
 		}
 		fmt.Fprintf(&page, "replayed in %s, all in %s\n", o.Replay.Round(time.Millisecond), o.Took.Round(time.Millisecond))
 	}
+	for _, h := range o.Try.Held {
+		fmt.Fprintf(&page, "held: flow %s, %s/%d [%s,%s); tidemark flow resume --replay, or --skip REASON\n", report.OneLine(h.Flow),
+			report.OneLine(h.Topic), h.Partition, h.From, h.Until)
+	}
 	for _, warning := range o.Warnings {
 		fmt.Fprintf(&page, "warning: %s\n", report.OneLine(warning))
 	}
@@ -45,16 +50,26 @@ func (o Outcome) Show(out io.Writer, asJSON bool) error {
 	return err
 }
 
+// state is what the target is now.
+func (o Outcome) state() apply.State {
+	if o.Try.Held != nil {
+		return apply.StateHeld
+	}
+	return apply.StateLive
+}
+
 // doneForm is a report as programs read it. Its names stay.
 type doneForm struct {
 	Run      string                       `json:"run"`
 	Lineage  string                       `json:"lineage"`
 	Manifest string                       `json:"manifest"`
+	State    apply.State                  `json:"state"`
 	Already  bool                         `json:"already"` // an earlier call had ended
 	Rows     int64                        `json:"rows,string"`
 	Bytes    int64                        `json:"bytes,string"`
 	Replayed map[string]recovery.Replayed `json:"replayed"`
 	Gaps     int                          `json:"gaps"`
+	Held     []recovery.Held              `json:"held"`
 	Restore  float64                      `json:"restore_seconds"`
 	Replay   float64                      `json:"replay_seconds"`
 	Warnings []string                     `json:"warnings"`
@@ -62,7 +77,7 @@ type doneForm struct {
 
 func (o Outcome) form() doneForm {
 	return doneForm{
-		o.Try.RunID.String(), o.Try.Lineage.String(), o.Try.Base.String(), o.Plan.Settled, o.Restored.Rows, o.Restored.Bytes, o.Replayed,
-		len(o.Try.Accepted), o.Restore.Seconds(), o.Replay.Seconds(), append([]string{}, o.Warnings...),
+		o.Try.RunID.String(), o.Try.Lineage.String(), o.Try.Base.String(), o.state(), o.Plan.Settled, o.Restored.Rows, o.Restored.Bytes, o.Replayed,
+		len(o.Try.Accepted), append([]recovery.Held{}, o.Try.Held...), o.Restore.Seconds(), o.Replay.Seconds(), append([]string{}, o.Warnings...),
 	}
 }

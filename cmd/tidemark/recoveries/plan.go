@@ -61,6 +61,14 @@ func (p Plan) print(write func(string, ...any)) {
 	for _, g := range p.Gaps {
 		write("gap accepted: %s/%d [%s,%s): %s", report.OneLine(g.Topic), g.Partition, g.From, g.Until, report.OneLine(g.Reason))
 	}
+	for _, g := range p.Excluded {
+		write("left out before: %s/%d [%s,%s): %s", report.OneLine(g.Topic), g.Partition, g.From, g.Until, report.OneLine(g.Reason))
+	}
+	for _, t := range p.Tallies[:min(len(p.Tallies), screen)] {
+		if t.Held != nil {
+			write("held behind the end: %s [%s,%s)", t.Partition, t.Until, t.Held.Until)
+		}
+	}
 }
 
 // sizes counts what a base holds, in plain bytes.

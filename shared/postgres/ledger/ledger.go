@@ -22,7 +22,8 @@ const (
 	MinVersion    = 2
 	BackupVersion = 3 // the least that has a place for backups
 	ReplayVersion = 4 // the least that a recovery replays into
-	MaxVersion    = 4
+	HeldVersion   = 5 // the least that can hold a flow
+	MaxVersion    = 5
 )
 
 // Ledger builds the statements for one schema.

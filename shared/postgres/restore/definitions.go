@@ -11,6 +11,7 @@ import (
 	"tidemark/shared/manifest/body"
 	"tidemark/shared/postgres"
 	"tidemark/shared/postgres/restore/claim"
+	"tidemark/shared/postgres/restore/ddl"
 )
 
 // task is a definition with its place in the body, which names its step.
@@ -37,11 +38,11 @@ func (t task) String() string {
 	return t.Kind + " " + name
 }
 
-// phase gives the definitions of a phase that are not done, in their order.
+// phase gives the definitions of a phase that are to be made and not done, in their order.
 func (r *restoring) phase(phase body.Phase) []task {
 	var tasks []task
 	for at, d := range r.base.Body.Definitions {
-		if t := (task{d, at}); d.Phase == phase && !r.hold.Done[t.step()] {
+		if t := (task{d, at}); d.Phase == phase && !r.hold.Done[t.step()] && r.makes(d) {
 			tasks = append(tasks, t)
 		}
 	}
@@ -164,7 +165,7 @@ func (r *restoring) define(ctx context.Context, s *claim.Session, t task) error 
 	case err == nil:
 		return nil
 	case canBeWithout(t) && postgres.IsRefusal(err):
-		r.warn("%s was not made: %s", t, explain(err))
+		r.warn("%s was not made: %s", t, ddl.Explain(err))
 		return nil
 	}
 	return fmt.Errorf("%s: %w", t, refused(err))
@@ -212,10 +213,10 @@ func refused(err error) error {
 	if !postgres.IsRefusal(err) {
 		return claim.Classify(err)
 	}
-	if isAboutRows(claim.StateOf(err)) {
-		return fault.New(fault.Corrupt, "%w", &refusal{err}).
+	if ddl.AboutRows(err) {
+		return fault.New(fault.Corrupt, "%w", &ddl.RefusalError{Err: err}).
 			WithHint("the base's rows contradict its definitions: was the collation another one? else recover from an older manifest")
 	}
-	return fault.New(fault.Misconfigured, "%w", &refusal{err}).
+	return fault.New(fault.Misconfigured, "%w", &ddl.RefusalError{Err: err}).
 		WithHint("make what it needs on this server (an extension, a role, a right), then run the same command again")
 }

@@ -17,6 +17,8 @@ import (
 type restoring struct {
 	db   *Database
 	base recovery.Base
+	// fitting is of a database whose tables were there.
+	fitting fitting
 
 	hold     *claim.Hold
 	sessions []*claim.Session // one for each job, made when it is needed
@@ -54,7 +56,8 @@ func (r *restoring) run(ctx context.Context) (err error) {
 	defer r.closeSessions(ctx)
 	for _, part := range []func(context.Context) error{
 		r.check, r.checkUnlogged,
-		r.beforeData, r.loadRows, r.keys, r.references, r.afterData, r.setSequences, r.analyze, r.hold.Finish,
+		r.existing,
+		r.beforeData, r.loadRows, r.keys, r.references, r.afterData, r.setSequences, r.rewind, r.analyze, r.hold.Finish,
 	} {
 		if err := part(ctx); err != nil {
 			return claim.Classify(err)

@@ -14,6 +14,7 @@ import (
 	"tidemark/shared/manifest/body"
 	"tidemark/shared/postgres"
 	"tidemark/shared/postgres/restore/claim"
+	"tidemark/shared/postgres/restore/ddl"
 )
 
 // unit is what one transaction loads: a whole table, or one chunk of a large one.
@@ -79,7 +80,25 @@ func (r *restoring) loadRows(ctx context.Context) error {
 			left = append(left, u)
 		}
 	}
-	return beside(ctx, r, left, r.load)
+	for _, units := range r.generations(left) {
+		if err := beside(ctx, r, units, r.load); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// generations are the units that may be loaded beside each other, those first that others may hang on.
+func (r *restoring) generations(units []unit) [][]unit {
+	var all [][]unit
+	for _, u := range units {
+		at := r.fitting.generation[r.base.Body.Tables[u.table].Name]
+		for len(all) <= at {
+			all = append(all, nil)
+		}
+		all[at] = append(all[at], u)
+	}
+	return all
 }
 
 // piece is a chunk that was fetched. Those of a unit come in their order.
@@ -151,11 +170,16 @@ func (r *restoring) loadUnit(ctx context.Context, s *claim.Session, first piece,
 	u := first.unit
 	rows := int64(0)
 	loaded, err := s.Step(ctx, u.step(), r.db.settings, func() error {
-		if err := r.prepare(ctx, s, u); err != nil {
+		wake, err := r.prepare(ctx, s, u)
+		if err != nil {
 			return err
 		}
-		var err error
 		if rows, err = r.copyAll(ctx, s, first, pieces); err != nil {
+			return err
+		}
+		if err := s.Run(ctx, wake); isRule(err) {
+			return unfit(err)
+		} else if err != nil {
 			return err
 		}
 		return r.renew(ctx, s, u)
@@ -205,12 +229,16 @@ func (r *restoring) progress(plain, rows int64, loaded bool) {
 
 // prepare empties a table that is loaded as a whole: only rows of a file that this transaction made may be frozen. Functions
 // that checks of domains and generated columns call may hang on the path that sessions of this database have.
-func (r *restoring) prepare(ctx context.Context, s *claim.Session, u unit) error {
+// What is to be said after the rows it returns.
+func (r *restoring) prepare(ctx context.Context, s *claim.Session, u unit) (after string, err error) {
+	if t := r.base.Body.Tables[u.table]; r.kept(t) {
+		return r.prepareKept(ctx, s, t)
+	}
 	statements := "SET LOCAL search_path TO DEFAULT"
 	if u.whole {
 		statements += "; TRUNCATE ONLY " + quoted(r.base.Body.Tables[u.table])
 	}
-	return s.Run(ctx, statements)
+	return "", s.Run(ctx, statements)
 }
 
 func quoted(t body.Table) string { return postgres.QuoteTable(t.Schema, t.Name.Name) }
@@ -227,7 +255,7 @@ func (r *restoring) copyIn(ctx context.Context, s *claim.Session, p piece) error
 		statement += " (" + strings.Join(names, ", ") + ")"
 	}
 	statement += " FROM STDIN (FORMAT binary"
-	if p.unit.whole {
+	if p.unit.whole && !r.kept(table) {
 		statement += ", FREEZE"
 	}
 	chunk := table.Chunks[p.chunk]
@@ -238,7 +266,9 @@ func (r *restoring) copyIn(ctx context.Context, s *claim.Session, p piece) error
 	case err == nil:
 		return fault.New(fault.Corrupt, "chunk %d of %d has %d rows, the manifest says %d", p.chunk+1, len(table.Chunks),
 			tag.RowsAffected(), chunk.Rows).WithHint(otherBytes)
-	case isAboutRows(claim.StateOf(err)):
+	case r.kept(table) && isRule(err):
+		return fmt.Errorf("chunk %d of %d: %w", p.chunk+1, len(table.Chunks), unfit(err))
+	case ddl.AboutRows(err):
 		return fault.New(fault.Corrupt, "chunk %d of %d, object %s: %w", p.chunk+1, len(table.Chunks), chunk.Object.Digest,
 			postgres.Classify(err)).WithHint(otherBytes)
 	}

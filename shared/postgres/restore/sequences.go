@@ -3,7 +3,11 @@ package restore
 import (
 	"context"
 	"fmt"
+	"slices"
 
+	"github.com/jackc/pgx/v5"
+
+	"tidemark/shared/manifest/body"
 	"tidemark/shared/postgres"
 	"tidemark/shared/postgres/restore/claim"
 )
@@ -12,7 +16,10 @@ import (
 func (r *restoring) setSequences(ctx context.Context) error {
 	return r.step(ctx, "sequences", func(s *claim.Session) error {
 		const atOnce = 500
-		all := r.base.Body.Sequences
+		all, err := r.sequences(ctx, s)
+		if err != nil {
+			return err
+		}
 		for len(all) > 0 {
 			part := all[:min(len(all), atOnce)]
 			all = all[len(part):]
@@ -28,6 +35,28 @@ func (r *restoring) setSequences(ctx context.Context) error {
 		}
 		return nil
 	})
+}
+
+// sequences are those that are there. A database whose tables were there may have others.
+func (r *restoring) sequences(ctx context.Context, s *claim.Session) ([]body.Sequence, error) {
+	if !r.base.Try.Existing {
+		return r.base.Body.Sequences, nil
+	}
+	rows, err := s.Conn().Query(ctx, "SELECT n.nspname, c.relname FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n"+
+		" ON n.oid = c.relnamespace WHERE c.relkind = 'S'")
+	if err != nil {
+		return nil, claim.Classify(err)
+	}
+	have, err := pgx.CollectRows(rows, pgx.RowToStructByPos[body.Name])
+	var there []body.Sequence
+	for _, q := range r.base.Body.Sequences {
+		if slices.Contains(have, q.Name) {
+			there = append(there, q)
+		} else {
+			r.warn("sequence %s is in the base and not there: where it stood is lost", q.Name)
+		}
+	}
+	return there, claim.Classify(err)
 }
 
 // analyze gives the server its statistics, without which the first queries of a recovered database would crawl. Each table is

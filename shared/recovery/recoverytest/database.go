@@ -167,7 +167,7 @@ func (v databaseView) Claim(ctx context.Context, t recovery.Try) error {
 	})
 }
 
-// Restore loads chunk by chunk, then the ledger, then the gaps that were accepted since: each is a call.
+// Restore loads chunk by chunk, then the ledger: each is a call.
 func (v databaseView) Restore(ctx context.Context, b recovery.Base) (done recovery.Restored, err error) {
 	if err := v.hold(b.Try); err != nil {
 		return done, err
@@ -186,9 +186,6 @@ func (v databaseView) Restore(ctx context.Context, b recovery.Base) (done recove
 	return done, v.do(ctx, "Restore", "ledger", func() error {
 		if !v.restored {
 			v.setOut(b)
-		}
-		for _, g := range b.Try.Accepted {
-			v.accept(g)
 		}
 		v.restored = true
 		return nil
@@ -242,25 +239,37 @@ func (d *Database) setOut(b recovery.Base) {
 			d.positions[p.Flow][position.Partition{Topic: p.Topic, Number: p.Partition}] = 0
 		}
 	}
-	for _, p := range b.Body.Cut {
-		d.positions[p.Flow][position.Partition{Topic: p.Topic, Number: p.Partition}] = p.NextOffset
+	for _, cut := range []body.Cut{b.Body.Cut, b.Try.Starts} {
+		for _, p := range cut {
+			d.positions[p.Flow][position.Partition{Topic: p.Topic, Number: p.Partition}] = p.NextOffset
+		}
 	}
 	d.gaps, d.life = slices.Clone(b.Body.Gaps), b.Try.Incarnation
 }
 
-// accept moves a checkpoint that stands in a gap behind it, and keeps the gap, once.
-func (d *Database) accept(g body.Gap) {
+// Pass is a call.
+func (v databaseView) Pass(ctx context.Context, t recovery.Try, gaps []body.Gap) error {
+	return v.do(ctx, "Pass", "", func() error {
+		if by := v.try(); !v.restored || by.RunID != t.RunID {
+			return fault.New(fault.Bug, "pass over gaps in a database without a ledger, or another's")
+		}
+		for _, g := range gaps {
+			v.pass(g)
+		}
+		return nil
+	})
+}
+
+// pass keeps a gap, once, and moves the checkpoint behind it.
+func (d *Database) pass(g body.Gap) {
 	same := func(known body.Gap) bool {
 		return known.Flow == g.Flow && known.Topic == g.Topic && known.Partition == g.Partition && known.From == g.From
 	}
-	if slices.ContainsFunc(d.gaps, same) {
-		return
+	if !slices.ContainsFunc(d.gaps, same) {
+		d.gaps = append(d.gaps, g)
 	}
-	d.gaps = append(d.gaps, g)
 	p := position.Partition{Topic: g.Topic, Number: g.Partition}
-	if (position.Range{From: g.From, Until: g.Until}).Contains(d.positions[g.Flow][p]) {
-		d.positions[g.Flow][p] = g.Until
-	}
+	d.positions[g.Flow][p] = max(d.positions[g.Flow][p], g.Until)
 }
 
 // Positions is a call.

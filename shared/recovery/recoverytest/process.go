@@ -9,6 +9,7 @@ import (
 	"tidemark/shared/archive/archivetest/faulty"
 	"tidemark/shared/archive/writer/writertest"
 	"tidemark/shared/fault"
+	"tidemark/shared/position"
 	"tidemark/shared/recovery"
 	"tidemark/shared/recovery/recoverytest/memorylog"
 	"tidemark/shared/signing"
@@ -17,7 +18,7 @@ import (
 // Reads says whether a call changes nothing.
 func Reads(c writertest.Call) bool {
 	switch c.Method {
-	case "Create", "Delete", "Retain", "Claim", "Restore", "Apply", "Settle":
+	case "Create", "Delete", "Retain", "Claim", "Restore", "Pass", "Apply", "Settle":
 		return false
 	}
 	return true
@@ -51,7 +52,7 @@ func (p *Process) Options(t *testing.T) recovery.Options {
 	return recovery.Options{
 		Archive: a, Signers: []signing.Signer{p.world.Key}, Pack: p.world.World.Options(t, a).Pack,
 		Log: memorylog.View{Log: p.world.Log, Process: logProcess{p}}, Database: databaseView{p.database, p},
-		Applier: func(flow string) (recovery.Applier, error) { return &applier{flow, p}, nil },
+		Applier: func(flow string, _ position.Incarnation) (recovery.Applier, error) { return &applier{flow, p}, nil },
 		Jobs:    1, Actor: "test", Tool: "test", NewRunID: p.world.NextRun, NewIncarnation: p.world.nextLife, Now: p.world.Now,
 	}
 }

@@ -33,16 +33,16 @@ func Recovered(t *testing.T, w *World, d *Database) {
 	}
 }
 
-// Check says why a database is not what a recovery promises: live, with the rows that the model has at the end of its try
-// without its gaps, with checkpoints behind which no record below that end is left, and with a life of its own that the primary
+// Check says why a database is not what a recovery promises: live, or held when that was asked for, with the rows that the model
+// has at the end of its try without its gaps, with checkpoints behind which no record below that end is left, and with a life of its own that the primary
 // knows as the try's, and the secondary as that or, until the next backup brings it, not at all.
 func Check(t *testing.T, w *World, d *Database) error {
 	t.Helper()
 	try := d.Try()
-	if try == nil || d.State() != apply.StateLive || d.Settled() != 1 {
+	if try == nil || d.State() != ended(try) || d.Settled() != 1 {
 		return fault.New(fault.Bug, "a database that is %q, settled %d times, of try %v", d.State(), d.Settled(), try)
 	}
-	if err := w.content(d, try); err != nil {
+	if err := w.content(d, try); err != nil || try.Rehearsal {
 		return err
 	}
 	for i, bucket := range []archive.Bucket{w.Primary, w.Secondary} {
@@ -62,6 +62,14 @@ func Check(t *testing.T, w *World, d *Database) error {
 	return nil
 }
 
+// ended is the state in which a try leaves its target.
+func ended(t *recovery.Try) apply.State {
+	if t.Held != nil || t.Rehearsal {
+		return apply.StateHeld
+	}
+	return apply.StateLive
+}
+
 // content compares rows and checkpoints with the model.
 func (w *World) content(d *Database, try *recovery.Try) error {
 	ends, gaps := CutOf(try), d.Gaps()
@@ -71,7 +79,7 @@ func (w *World) content(d *Database, try *recovery.Try) error {
 	for flow, cut := range ends {
 		at := d.Positions(flow)
 		for p, end := range cut {
-			if err := w.Log.Hole(p, position.Range{From: at[p], Until: end}); err != nil {
+			if err := w.Log.Hole(p, position.Range{From: min(at[p], end), Until: end}); err != nil {
 				return fmt.Errorf("flow %s stands at %s in %s: %w", flow, at[p], p, err)
 			}
 			if at[p] > end && !lies(gaps, flow, p, at[p]-1) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"tidemark/shared/position"
 	"tidemark/shared/postgres/restore"
 	"tidemark/shared/recovery"
 )
@@ -13,8 +12,7 @@ import (
 type database struct {
 	*restore.Database
 
-	up   func(context.Context) error // brings the ledger to this release's version
-	life position.Incarnation        // of the base that is in
+	up func(context.Context) error // brings the ledger to this release's version
 }
 
 // Restore brings the base in and its ledger up to this release's version: it may be of an earlier one, into which nothing is
@@ -27,6 +25,5 @@ func (d *database) Restore(ctx context.Context, b recovery.Base) (recovery.Resto
 	if err := d.up(ctx); err != nil {
 		return restored, fmt.Errorf("bring the restored ledger up to this release: %w", err)
 	}
-	d.life = b.Try.Incarnation
 	return restored, nil
 }

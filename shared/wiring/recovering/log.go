@@ -2,18 +2,20 @@ package recovering
 
 import (
 	"context"
+	"time"
 
 	"tidemark/shared/config/brokers"
 	"tidemark/shared/kafka"
 	"tidemark/shared/kafka/awslogin"
 	"tidemark/shared/kafka/reach"
-	"tidemark/shared/secret"
+	"tidemark/shared/wiring/login"
 )
 
 // OpenLog reaches the brokers. The caller closes the log.
 //
-// Errors: fault.Misconfigured, also for what the brokers refuse; fault.Retryable when none of them answers.
-func OpenLog(ctx context.Context, c *brokers.Kafka) (*kafka.Log, error) {
+// Errors: fault.Misconfigured, also for what the brokers refuse; fault.Retryable when none of them answers, or a service that
+// keeps the password does not.
+func OpenLog(ctx context.Context, c *brokers.Kafka, now func() time.Time) (*kafka.Log, error) {
 	options := reach.Options{Brokers: c.Addresses, Development: c.Development, Timeout: c.Timeout}
 	if c.TLS {
 		options.TLS = &reach.TLS{CAFile: c.CAFile, CertFile: c.CertFile, KeyFile: c.KeyFile, ServerName: c.ServerName}
@@ -27,12 +29,11 @@ func OpenLog(ctx context.Context, c *brokers.Kafka) (*kafka.Log, error) {
 		}
 		options.SASL = &reach.SASL{Mechanism: reach.MSKIAM, Credentials: credentials}
 	default:
-		options.SASL = &reach.SASL{Mechanism: reach.Mechanism(c.Mechanism), User: c.User, Password: fixed(c.Password)}
+		user, password, err := login.Kafka(ctx, c, now)
+		if err != nil {
+			return nil, err
+		}
+		options.SASL = &reach.SASL{Mechanism: reach.Mechanism(c.Mechanism), User: user, Password: password}
 	}
 	return kafka.Open(ctx, kafka.Options{Reach: options})
-}
-
-// fixed is a password that does not change while the process lives: the environment does not either.
-func fixed(password secret.Text) func(context.Context) (string, error) {
-	return func(context.Context) (string, error) { return password.Reveal(), nil }
 }

@@ -14,6 +14,7 @@ import (
 	"tidemark/shared/config"
 	"tidemark/shared/fault"
 	"tidemark/shared/position"
+	"tidemark/shared/postgres"
 	"tidemark/shared/postgres/address"
 	"tidemark/shared/postgres/ledger"
 	"tidemark/shared/postgres/migrations"
@@ -22,6 +23,7 @@ import (
 	"tidemark/shared/recovery"
 	"tidemark/shared/wiring"
 	"tidemark/shared/wiring/flow"
+	"tidemark/shared/wiring/login"
 )
 
 // Recovery is a recovery that is put together.
@@ -47,6 +49,7 @@ func New(ctx context.Context, c *config.Recovery, files []string, log recovery.L
 	if err != nil {
 		return nil, err
 	}
+	postgres.LogInWith(&at.Config, login.Database(&c.Process, now))
 	opened, err := wiring.OpenArchive(ctx, c.Archive, c.TargetID)
 	if err != nil {
 		return nil, err
@@ -96,15 +99,12 @@ func (r *Recovery) Close(ctx context.Context) {
 }
 
 // applier is live apply's, for the life that is being restored.
-func (r *Recovery) applier(name string) (recovery.Applier, error) {
+func (r *Recovery) applier(name string, life position.Incarnation) (recovery.Applier, error) {
 	file, known := r.flows[name]
 	if !known {
 		return nil, noFile(name)
 	}
-	if r.database.life.IsZero() {
-		return nil, fault.New(fault.Bug, "flow %s is replayed before a base is in", name)
-	}
-	written, applier, err := flow.New(r.process, &file, flow.Mode{Replaying: r.database.life, Now: r.Options.Now})
+	written, applier, err := flow.New(r.process, &file, flow.Mode{Replaying: life, Now: r.Options.Now})
 	if err != nil {
 		return nil, err
 	}

@@ -134,7 +134,7 @@ func (r *Runs) beginOn(ctx context.Context, conn *pgx.Conn, request backup.Reque
 }
 
 func (r *Runs) connect(ctx context.Context) (*pgx.Conn, error) {
-	conn, err := pgx.ConnectConfig(ctx, r.config)
+	conn, err := postgres.Connect(ctx, r.config)
 	if err != nil {
 		return nil, fmt.Errorf("connect to the database: %w", classify(err))
 	}

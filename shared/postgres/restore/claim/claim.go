@@ -3,6 +3,7 @@ package claim
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"tidemark/shared/apply"
@@ -13,7 +14,8 @@ import (
 )
 
 // Claim takes an empty database for a try, in one transaction: a ledger that says restoring in the next life, and the try in a
-// schema of its own. The same try may claim it again.
+// schema of its own. The same try may claim it again. A try that loads into tables that are there claims a database that has
+// nothing in them.
 //
 // The ledger has its table target alone, as this package makes it. The base brings a ledger of its own, perhaps of another
 // release, and what a recovered database is made of should come from there and nowhere else. So the table is a stand-in: in
@@ -46,6 +48,8 @@ func (d *Database) claim(ctx context.Context, t recovery.Try) error {
 		}
 		found, err := s.look(ctx)
 		switch {
+		case t.Existing && errors.Is(err, recovery.ErrOnlyTables):
+			return s.take(ctx, t)
 		case err != nil:
 			return err
 		case found.Try == nil:

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/jackc/pgx/v5"
 
@@ -22,7 +21,8 @@ var objectsQuestion string
 // Look says what is in the database. A target that a recovery made live, or held, and that lives that life still is found as
 // settled, with its try: a call whose last reply was lost finds its end.
 //
-// Errors: recovery.ErrNotEmpty, which is fault.Misconfigured, with some of what is there.
+// Errors: recovery.ErrNotEmpty, which is fault.Misconfigured, with some of what is there; beside it recovery.ErrOnlyTables when
+// that is no ledger and no rows.
 func (d *Database) Look(ctx context.Context) (found recovery.Found, err error) {
 	s, err := d.Connect(ctx)
 	if err != nil {
@@ -55,18 +55,7 @@ func (s *Session) look(ctx context.Context) (recovery.Found, error) {
 	if err != nil || len(objects) == 0 {
 		return recovery.Found{}, err
 	}
-	return recovery.Found{}, notEmpty(objects)
-}
-
-// notEmpty names the first objects: enough to see whose database it is.
-func notEmpty(objects []string) error {
-	const named = 5
-	more := ""
-	if len(objects) > named {
-		objects, more = objects[:named], " and more"
-	}
-	return fault.New(fault.Misconfigured, "%w: it has %s%s", recovery.ErrNotEmpty, strings.Join(objects, ", "), more).
-		WithHint("nothing was written: create an empty database and name it, or drop what this one holds")
+	return recovery.Found{}, s.refuse(ctx, objects)
 }
 
 // has says whether a table exists.

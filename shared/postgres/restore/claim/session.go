@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"tidemark/shared/fault"
+	"tidemark/shared/postgres"
 )
 
 // Session is one connection, used by one goroutine.
@@ -41,7 +42,7 @@ func (d *Database) Connect(ctx context.Context) (*Session, error) {
 	}
 	limited, cancel := context.WithTimeout(ctx, d.options.ConnectTimeout)
 	defer cancel()
-	conn, err := pgx.ConnectConfig(limited, own)
+	conn, err := postgres.Connect(limited, own)
 	if err != nil {
 		return nil, fmt.Errorf("connect to the database: %w", Classify(err))
 	}

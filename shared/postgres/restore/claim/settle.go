@@ -67,6 +67,9 @@ func (s *Session) settle(ctx context.Context, end recovery.Settlement) error {
 	if err := s.raise(ctx); err != nil {
 		return err
 	}
+	if err := s.hold(ctx, end.Try.Held); err != nil {
+		return err
+	}
 	return s.conclude(ctx, end)
 }
 
@@ -97,6 +100,18 @@ func (s *Session) lockLife(ctx context.Context, t recovery.Try) error {
 	if apply.State(state) != apply.StateRestoring || position.Incarnation(incarnation) != t.Incarnation {
 		return fault.New(fault.Fenced, "the target is %s and lives life %s, not %s", state, incarnation, t.Incarnation).
 			WithHint("another act changed it: see table audit of the ledger")
+	}
+	return nil
+}
+
+// hold keeps what lies behind the end of the replay until an operator says what becomes of it.
+func (s *Session) hold(ctx context.Context, held []recovery.Held) error {
+	for _, h := range held {
+		if _, err := s.conn.Exec(ctx, "INSERT INTO "+s.db.ledger+".held (flow, topic, topic_id, partition, from_offset, until_offset)"+
+			" VALUES ($1::text, $2::text, nullif($3::text, '')::uuid, $4::integer, $5::bigint, $6::bigint)",
+			h.Flow, h.Topic, h.TopicID, h.Partition, int64(h.From), int64(h.Until)); err != nil {
+			return fmt.Errorf("hold %s/%d: %w", h.Topic, h.Partition, err)
+		}
 	}
 	return nil
 }

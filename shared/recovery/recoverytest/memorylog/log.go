@@ -185,6 +185,12 @@ func (l *Log) End(p position.Partition) (end position.Offset) {
 	return end
 }
 
+// Start is the first offset that is there.
+func (l *Log) Start(p position.Partition) (start position.Offset) {
+	l.with(p, func(of *partition) { start = of.start })
+	return start
+}
+
 // Stable is the last stable offset.
 func (l *Log) Stable(p position.Partition) (end position.Offset) {
 	l.with(p, func(of *partition) { end = of.stable() })

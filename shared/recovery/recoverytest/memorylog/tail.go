@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"tidemark/shared/fault"
 	"tidemark/shared/position"
@@ -62,6 +63,23 @@ func (v View) Bounds(ctx context.Context, partitions []position.Partition) (map[
 		return nil
 	})
 	return bounds, err
+}
+
+// OffsetAt is a call. Partitions that are not there end at 0.
+func (v View) OffsetAt(ctx context.Context, p position.Partition, at time.Time) (found position.Offset, err error) {
+	err = v.Process.Do(ctx, "OffsetAt", func() error {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		of := v.of(p)
+		for found = of.start; found < of.stable(); found++ {
+			if e := of.entries[found]; !e.gone && e.kind != control && !e.Time.Before(at) {
+				return nil
+			}
+		}
+		found = of.stable()
+		return nil
+	})
+	return found, err
 }
 
 // EpochEnd is a call.

@@ -1,0 +1,86 @@
+package recovery
+
+import (
+	"context"
+	"fmt"
+
+	"tidemark/shared/archive/decision"
+	"tidemark/shared/archive/history"
+	"tidemark/shared/archive/notice"
+	"tidemark/shared/fault"
+	"tidemark/shared/manifest/body"
+	"tidemark/shared/position"
+)
+
+// exclude finds what operators have cut out of the log, in any life: decisions outlive the database that they were taken in.
+// Such a range is neither replayed nor missed.
+func (o Options) exclude(ctx context.Context, h *history.History, in *inspection) error {
+	decisions, err := h.Decisions(ctx)
+	if err != nil {
+		return named(err)
+	}
+	if len(decisions) == 0 {
+		return nil
+	}
+	topics, err := o.Log.Topics(ctx, topicsOf(decisions))
+	if err != nil {
+		return fmt.Errorf("describe the topics of %d decisions: %w", len(decisions), err)
+	}
+	for _, d := range decisions {
+		if d.Act != decision.Exclude {
+			return fault.New(fault.Misconfigured, "decision %d of life %s is to %s, which this release does not replay", d.Number, d.Lineage, d.Act).
+				WithHint("recover with a release that knows it")
+		}
+		if d.TopicID != "" && topics[d.Topic].ID != d.TopicID {
+			in.warnings = append(in.warnings, fmt.Sprintf("decision %d of life %s is about another topic that had the name %s", d.Number,
+				d.Lineage, d.Topic))
+			continue
+		}
+		in.excluded = append(in.excluded, body.Gap{
+			Flow: d.Flow, Topic: d.Topic, Partition: d.Partition, Generation: in.generation(d), From: d.From, Until: d.Until,
+			How: "excluded", Actor: d.Actor, Reason: d.Reason, At: d.Created,
+		})
+	}
+	return nil
+}
+
+// generation is that of a decision's partition in the base.
+func (in *inspection) generation(d notice.Decision) int64 {
+	for _, p := range in.body.Cut {
+		if p.Flow == d.Flow && p.Topic == d.Topic && p.Partition == d.Partition {
+			return p.Generation
+		}
+	}
+	return 0
+}
+
+func topicsOf(decisions []notice.Decision) (topics []string) {
+	seen := map[string]bool{}
+	for _, d := range decisions {
+		if !seen[d.Topic] {
+			seen[d.Topic] = true
+			topics = append(topics, d.Topic)
+		}
+	}
+	return topics
+}
+
+// stops are where a flow's replay must stop for now: at its ends, and before what may not be read. due are the ranges in which
+// a checkpoint stands already.
+func stops(flow string, from, ends position.Cut, passes []body.Gap) (until position.Cut, due []body.Gap) {
+	until = position.Cut{}
+	for _, p := range ends.Partitions() {
+		until[p] = ends[p]
+		for _, g := range passes {
+			switch gap := (position.Range{From: g.From, Until: g.Until}); {
+			case !isOf(g, flow, p):
+			case from[p] >= ends[p]: // what lies behind the end is not this replay's
+			case gap.Contains(from[p]):
+				due = append(due, g)
+			case g.From > from[p]:
+				until[p] = min(until[p], g.From)
+			}
+		}
+	}
+	return until, due
+}
