@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tidemark/cmd/tidemark/exit"
+	"tidemark/cmd/tidemark/vacancy"
 	"tidemark/shared/postgres/migrations"
 )
 
@@ -14,7 +15,7 @@ func newMigrate() *cobra.Command {
 		Use:   "migrate",
 		Short: "Makes the ledger in the target, or brings it up to this release's version",
 		Long: "Makes Tidemark's tables and functions in the target's ledger schema. It changes nothing of yours and nothing at\n" +
-			"all when the ledger is up to date. Functions never do this by themselves.",
+			"all when the ledger is up to date. It refuses a database that a recovery has claimed. Functions never do this.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			environment, err := environment()
@@ -23,6 +24,9 @@ func newMigrate() *cobra.Command {
 			}
 			address, err := dial(environment)
 			if err != nil {
+				return err
+			}
+			if err := vacancy.Database(cmd.Context(), address, &environment); err != nil {
 				return err
 			}
 			result, err := migrations.Up(cmd.Context(), address, environment.LedgerSchema)

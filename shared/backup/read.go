@@ -28,7 +28,7 @@ type reading struct {
 	known    map[manifest.Digest]manifest.Object // by plain bytes, of the manifest before
 
 	mu       sync.Mutex
-	chunks   map[[2]int][]body.Chunk // by table and part
+	chunks   map[[2]int][]*body.Chunk // by table and part; objects come when they are stored
 	progress Progress
 }
 
@@ -43,9 +43,19 @@ type Progress struct {
 	Parts, OfPart int
 }
 
-// read reads every table and gives them with their chunks.
-func (r *reading) read(ctx context.Context) ([]body.Table, error) {
-	parts, err := r.plan(ctx)
+// read reads every table and gives them with their chunks. Its readers are opened first: between the snapshot's locks and a
+// reader's own another session may ask for one that then stands in the reader's way, so that this time is kept short.
+func (r *reading) read(ctx context.Context) (_ []body.Table, err error) {
+	readers, err := r.open(ctx)
+	defer func() {
+		for _, reader := range readers {
+			err = errors.Join(err, reader.Close(context.WithoutCancel(ctx)))
+		}
+	}()
+	if err != nil {
+		return nil, err
+	}
+	parts, err := r.plan(ctx, readers[0])
 	if err != nil {
 		return nil, err
 	}
@@ -57,22 +67,30 @@ func (r *reading) read(ctx context.Context) ([]body.Table, error) {
 	close(queue)
 	r.progress.OfPart = len(parts)
 	group, inner := errgroup.WithContext(ctx)
-	for range min(r.options.Jobs, max(len(parts), 1)) {
-		group.Go(func() error { return r.work(inner, queue) })
+	for _, reader := range readers[:min(len(readers), max(len(parts), 1))] {
+		group.Go(func() error { return r.work(inner, reader, queue) })
 	}
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	return r.assemble(), nil
+	tables := r.assemble()
+	return tables, r.counted(ctx, readers, tables)
+}
+
+// open opens a reader for each job. Those that are open are given also with an error.
+func (r *reading) open(ctx context.Context) (readers []Reader, err error) {
+	for range r.options.Jobs {
+		reader, err := r.snapshot.Reader(ctx)
+		if err != nil {
+			return readers, err
+		}
+		readers = append(readers, reader)
+	}
+	return readers, nil
 }
 
 // plan cuts every table into parts, the largest first, so that no worker begins a long one when the others are done.
-func (r *reading) plan(ctx context.Context) (parts []part, err error) {
-	reader, err := r.snapshot.Reader(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, reader.Close(context.WithoutCancel(ctx))) }()
+func (r *reading) plan(ctx context.Context, reader Reader) (parts []part, err error) {
 	for i := range r.tables {
 		ranges, err := planTable(ctx, reader, &r.tables[i], r.before[r.tables[i].Name], int64(r.options.wanted))
 		if err != nil {
@@ -87,26 +105,25 @@ func (r *reading) plan(ctx context.Context) (parts []part, err error) {
 }
 
 // work reads parts until there are none, or no time for one more chunk.
-func (r *reading) work(ctx context.Context, queue <-chan part) (err error) {
-	reader, err := r.snapshot.Reader(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, reader.Close(context.WithoutCancel(ctx))) }()
-	packer, err := r.options.NewPacker()
+func (r *reading) work(ctx context.Context, reader Reader, queue <-chan part) error {
+	press, inner, err := r.press(ctx)
 	if err != nil {
 		return err
 	}
 	for p := range queue {
-		err := r.inTime()
-		if err == nil {
-			err = r.readPart(ctx, reader, packer, p)
+		press.begin(r.tables[p.table].Name, len(queue) == 0)
+		if err = r.inTime(); err == nil {
+			err = r.readPart(inner, reader, press, p)
 		}
 		if err != nil {
-			return fmt.Errorf("read %s: %w", r.tables[p.table].Name, err)
+			err = fmt.Errorf("read %s: %w", r.tables[p.table].Name, err)
+			break
 		}
 	}
-	return nil
+	if stored := press.end(); stored != nil {
+		return stored // reading was cancelled because storing failed
+	}
+	return err
 }
 
 // inTime says whether there is time for one more chunk.
@@ -117,114 +134,82 @@ func (r *reading) inTime() error {
 	return fault.Wrap(fault.Retryable, ErrOutOfTime)
 }
 
-// readPart reads one part, stores its chunks, and asks for the keys at which it was cut.
-func (r *reading) readPart(ctx context.Context, reader Reader, packer *packing.Packer, p part) error {
+// readPart reads one part, gives its chunks to be stored, and asks for the keys at which it was cut.
+func (r *reading) readPart(ctx context.Context, reader Reader, press *press, p part) error {
 	table := r.tables[p.table]
-	storing, inner := newStoring(ctx)
-	var chunks []*body.Chunk
-	last := false
-	cutter := chunk.New(packer, int(p.cut), func(packed packing.Packed, rows int64) error {
-		made := &body.Chunk{Rows: rows}
-		chunks = append(chunks, made)
-		if err := r.keep(inner, storing, packed, made); err != nil || last {
-			return err
-		}
-		return r.inTime() // a table may have grown a hundredfold since its bounds were made
-	})
-	rows, err := reader.Copy(inner, table, p.Range, cutter)
-	if last = true; err == nil {
-		err = cutter.Close()
-	}
-	if stored := storing.Wait(); stored != nil {
-		return stored // reading was cancelled because storing failed
-	}
+	cutter := chunk.New(press, int(p.cut))
+	rows, err := reader.Copy(ctx, table, p.Range, cutter)
 	if err != nil {
 		return err
 	}
-	kept, err := bounds(ctx, reader, table, p.Range, chunks)
-	if err != nil {
+	press.last = true
+	if err := cutter.Close(); err != nil {
 		return err
 	}
-	if held := rowsOf(kept); held != rows {
+	if err := bound(ctx, reader, table, p.Range, press.chunks); err != nil {
+		return err
+	}
+	if held := rowsOf(press.chunks); held != rows {
 		return fault.New(fault.Bug, "%d rows were sent, the chunks have %d", rows, held)
 	}
-	r.done(p, rows, kept)
+	r.done(p, rows, press.chunks)
 	return nil
 }
 
-// storing is one object on its way while the next is read.
-type storing struct {
-	*errgroup.Group
-	way chan struct{}
+// reuse uses the object that an earlier manifest has for the same bytes, if there is one that may be used.
+func (r *reading) reuse(ctx context.Context, d *draft, encrypted bool) (bool, error) {
+	object, known := r.known[d.plain]
+	if !known || object.Encrypted != encrypted {
+		return false, nil
+	}
+	reused, err := r.run.Reuse(ctx, object)
+	if err != nil || !reused {
+		return false, err
+	}
+	d.made.Object = object
+	r.count(func(p *Progress) { p.Reused++ })
+	return true, nil
 }
 
-// newStoring gives also the context that ends when storing fails.
-func newStoring(ctx context.Context) (*storing, context.Context) {
-	group, inner := errgroup.WithContext(ctx)
-	return &storing{group, make(chan struct{}, 1)}, inner
+// store stores the object of a chunk.
+func (r *reading) store(ctx context.Context, packed packing.Packed, made *body.Chunk) error {
+	object, err := r.run.Store(ctx, packed)
+	if err != nil {
+		return err
+	}
+	made.Object = object
+	r.count(func(p *Progress) { p.Stored, p.StoredBytes = p.Stored+1, p.StoredBytes+object.Size })
+	return nil
 }
 
-// keep uses the object that an earlier manifest has for the same bytes, or stores these.
-func (r *reading) keep(ctx context.Context, storing *storing, packed packing.Packed, made *body.Chunk) error {
-	if object, known := r.known[packed.Object.Plain]; known && object.Encrypted == packed.Object.Encrypted {
-		reused, err := r.run.Reuse(ctx, object)
-		if err != nil {
-			return err
-		}
-		if reused {
-			made.Object = object
-			r.count(func(p *Progress) { p.Reused++ })
-			return nil
-		}
-	}
-	select {
-	case storing.way <- struct{}{}:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	packed.Stored = slices.Clone(packed.Stored) // the packer goes on with the next
-	storing.Go(func() error {
-		defer func() { <-storing.way }()
-		object, err := r.run.Store(ctx, packed)
-		if err != nil {
-			return err
-		}
-		made.Object = object
-		r.count(func(p *Progress) { p.Stored, p.StoredBytes = p.Stored+1, p.StoredBytes+object.Size })
+// bound gives the chunks of a part the keys between them. Each is looked for from the one before, so that the server passes
+// over every row once.
+func bound(ctx context.Context, reader Reader, t Table, left Range, chunks []*body.Chunk) error {
+	if len(t.Key) == 0 {
 		return nil
-	})
-	return ctx.Err()
-}
-
-// bounds gives the chunks of a part with the keys between them. Each is looked for from the one before, so that the server
-// passes over every row once.
-func bounds(ctx context.Context, reader Reader, t Table, left Range, chunks []*body.Chunk) ([]body.Chunk, error) {
-	kept := make([]body.Chunk, len(chunks))
-	for i, c := range chunks {
-		kept[i] = *c
-		if len(t.Key) == 0 {
-			continue
-		}
-		if i > 0 {
-			key, err := reader.KeyAt(ctx, t, left, kept[i-1].Rows)
-			if err != nil {
-				return nil, fmt.Errorf("find where it was cut: %w", err)
-			}
-			kept[i-1].Until, left.From = key, key
-		}
-		kept[i].From, kept[i].Until = left.From, left.Until
 	}
-	return kept, nil
+	for i, c := range chunks {
+		c.From, c.Until = left.From, left.Until
+		if i == len(chunks)-1 {
+			break
+		}
+		key, err := reader.KeyAt(ctx, t, left, c.Rows)
+		if err != nil {
+			return fmt.Errorf("find where it was cut: %w", err)
+		}
+		c.Until, left.From = key, key
+	}
+	return nil
 }
 
-func rowsOf(chunks []body.Chunk) (rows int64) {
+func rowsOf(chunks []*body.Chunk) (rows int64) {
 	for _, c := range chunks {
 		rows += c.Rows
 	}
 	return rows
 }
 
-func (r *reading) done(p part, rows int64, chunks []body.Chunk) {
+func (r *reading) done(p part, rows int64, chunks []*body.Chunk) {
 	r.mu.Lock()
 	r.chunks[[2]int{p.table, p.at}] = chunks
 	r.mu.Unlock()
@@ -253,32 +238,30 @@ func (r *reading) assemble() []body.Table {
 			if !read {
 				break
 			}
-			tables[i].Chunks, tables[i].Rows = append(tables[i].Chunks, chunks...), tables[i].Rows+rowsOf(chunks)
+			for _, c := range chunks {
+				tables[i].Chunks = append(tables[i].Chunks, *c)
+			}
+			tables[i].Rows += rowsOf(chunks)
 		}
 	}
 	return tables
 }
 
 // counted holds the rows of the chunks against what the server counts in the same snapshot.
-func (r *reading) counted(ctx context.Context, tables []body.Table) error {
+func (r *reading) counted(ctx context.Context, readers []Reader, tables []body.Table) error {
 	queue := make(chan int, len(tables))
 	for i := range tables {
 		queue <- i
 	}
 	close(queue)
 	group, inner := errgroup.WithContext(ctx)
-	for range min(r.options.Jobs, len(tables)) {
-		group.Go(func() error { return r.recount(inner, tables, queue) })
+	for _, reader := range readers[:min(len(readers), len(tables))] {
+		group.Go(func() error { return r.recount(inner, reader, tables, queue) })
 	}
 	return group.Wait()
 }
 
-func (r *reading) recount(ctx context.Context, tables []body.Table, queue <-chan int) (err error) {
-	reader, err := r.snapshot.Reader(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, reader.Close(context.WithoutCancel(ctx))) }()
+func (r *reading) recount(ctx context.Context, reader Reader, tables []body.Table, queue <-chan int) error {
 	for i := range queue {
 		rows, err := reader.Count(ctx, r.tables[i])
 		if err != nil {

@@ -175,9 +175,6 @@ func (o Options) read(ctx context.Context, run *writer.Run, claimed Claimed, res
 	reading := newReading(o, run, snapshot, before)
 	tables, err := reading.read(ctx)
 	result.Progress, result.Rows, result.Tables = reading.progress, reading.progress.Rows, len(tables)
-	if err == nil {
-		err = reading.counted(ctx, tables)
-	}
 	return body.Body{
 		Snapshot: content.Database, Cut: content.Cut, Gaps: content.Gaps, Definitions: content.Definitions, Tables: tables,
 		Sequences: content.Sequences, Uncaptured: content.Uncaptured, Warnings: append(warnings, collapsed(tables, before)...),
@@ -187,7 +184,7 @@ func (o Options) read(ctx context.Context, run *writer.Run, claimed Claimed, res
 func newReading(o Options, run *writer.Run, snapshot Snapshot, before body.Body) *reading {
 	r := &reading{
 		options: o, run: run, snapshot: snapshot, tables: slices.Clone(snapshot.Content().Tables),
-		before: map[body.Name]*body.Table{}, known: map[manifest.Digest]manifest.Object{}, chunks: map[[2]int][]body.Chunk{},
+		before: map[body.Name]*body.Table{}, known: map[manifest.Digest]manifest.Object{}, chunks: map[[2]int][]*body.Chunk{},
 	}
 	for i, t := range before.Tables {
 		r.before[t.Name] = &before.Tables[i]

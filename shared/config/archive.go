@@ -107,7 +107,7 @@ func trustVariables() []setting.Field[Archive] {
 		}, withoutZero("a path"), func(a *Archive) *string { return &a.TrustedKeys }),
 		setting.Scalar(setting.Setting{
 			Name: "TIDEMARK_SIGNING_KEYS", Withheld: true, Example: "awskms:alias/tidemark-backup",
-			Meaning: "The keys that sign backups and revocations. Each of them signs, so that a key is replaced without a gap. " +
+			Meaning: "The keys that sign backups, marks that keep one, and revocations. Each of them signs, so that a key is replaced without a gap. " +
 				"Whoever only reads needs none.",
 		}, setting.Text(location.KeysTake, location.ParseKeys), func(a *Archive) *[]location.Key { return &a.SigningKeys }),
 		setting.Scalar(setting.Setting{

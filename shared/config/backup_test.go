@@ -72,7 +72,7 @@ func TestLoadBackup(t *testing.T) {
 		want := config.Backup{
 			Process: config.Process{
 				TargetID: "shop-prod", Database: secret.New("postgres://tidemark@db.example.com/shop?sslmode=verify-full"),
-				LedgerSchema: "tidemark", ConnectTimeout: 5 * time.Second, LogLevel: slog.LevelInfo,
+				LedgerSchema: "tidemark", ConnectTimeout: 5 * time.Second, LogLevel: slog.LevelInfo, SecretTTL: 5 * time.Minute,
 			},
 			Archive: config.Archive{
 				Primary:     location.Place{Kind: location.S3, Bucket: "shop-backups", Prefix: "tidemark", Region: "eu-central-1"},

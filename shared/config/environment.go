@@ -27,7 +27,10 @@ type Process struct {
 	TargetID position.TargetID
 	// Database is the connection string for pgx, complete: the password of TIDEMARK_DATABASE_PASSWORD and the sslmode are
 	// in it.
-	Database       secret.Text
+	Database secret.Text
+	// DatabaseSecret holds the login of each connection. Zero: the string's own.
+	DatabaseSecret secret.Name
+	SecretTTL      time.Duration // how long what a secret holds is believed
 	LedgerSchema   string
 	Connections    int
 	ConnectTimeout time.Duration

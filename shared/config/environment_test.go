@@ -82,6 +82,12 @@ func variableLimits() []limit {
 			"": "is not set", "h:5432": "is neither", "postgres:///d": "names no host",
 			"postgres://h/d?sslmode=disable": "without TLS", "mysql://h/d": "another scheme",
 		}},
+		{"TIDEMARK_DATABASE_SECRET", []string{"", "shop/database", "rds!cluster-1", "x#reports"}, map[string]string{
+			"hunter 2": "names no secret", "x#": "no key behind the #", "a/secret/with/a:colon": "names no secret",
+		}},
+		{"TIDEMARK_SECRET_TTL", []string{"", "10s", "24h"}, map[string]string{
+			"9s": "is below the range", "25h": "is above the range", "60": "is not a duration",
+		}},
 		{"TIDEMARK_DATABASE_PASSWORD", []string{"", "x", " a'b\\c@/%+&=?"}, map[string]string{"a\x00": "holds a zero byte"}},
 		{"TIDEMARK_LEDGER_SCHEMA", []string{"", "t", "_t0", long}, map[string]string{
 			long + "a": "is not a schema name", "0t": "is not a schema name", "T": "is not a schema name",
@@ -138,6 +144,7 @@ func TestLoadApply(t *testing.T) {
 				TargetID:     "shop-prod",
 				Database:     secret.New("postgres://tidemark@db.example.com/shop?sslmode=verify-full"),
 				LedgerSchema: "tidemark", Connections: 1, ConnectTimeout: 5 * time.Second, PreparedStatements: true, LogLevel: slog.LevelInfo,
+				SecretTTL: 5 * time.Minute,
 			},
 			FlowFile: "/var/task/flow.yaml",
 		}
@@ -148,7 +155,8 @@ func TestLoadApply(t *testing.T) {
 	t.Run("TakesWhatIsSet", func(t *testing.T) {
 		t.Parallel()
 		got, err := minimal("TIDEMARK_LEDGER_SCHEMA=ledger", "TIDEMARK_DATABASE_CONNECTIONS=2", "TIDEMARK_LOG_LEVEL=warn",
-			"TIDEMARK_CONNECT_TIMEOUT=1m", "TIDEMARK_PARTIAL_REPLIES=true", "TIDEMARK_DATABASE_PASSWORD=p w").loadApply()
+			"TIDEMARK_CONNECT_TIMEOUT=1m", "TIDEMARK_PARTIAL_REPLIES=true", "TIDEMARK_DATABASE_PASSWORD=p w",
+			"TIDEMARK_SECRET_TTL=1h").loadApply()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -156,13 +164,22 @@ func TestLoadApply(t *testing.T) {
 		want := config.Apply{
 			Process: config.Process{
 				TargetID: "shop-prod", Database: secret.New(url), LedgerSchema: "ledger", Connections: 2,
-				ConnectTimeout: time.Minute, PreparedStatements: true, LogLevel: slog.LevelWarn,
+				ConnectTimeout: time.Minute, PreparedStatements: true, LogLevel: slog.LevelWarn, SecretTTL: time.Hour,
 			},
 			FlowFile: "/var/task/flow.yaml", PartialReplies: true,
 		}
 		if diff := cmp.Diff(want, got); diff != "" || !got.Database.Equal(want.Database) {
 			t.Error(diff)
 		}
+	})
+	t.Run("TakesThePasswordFromOnePlaceAlone", func(t *testing.T) {
+		t.Parallel()
+		got, err := minimal("TIDEMARK_DATABASE_SECRET=shop/database#reports").loadApply()
+		if want := (secret.Name{ID: "shop/database", Key: "reports"}); err != nil || got.DatabaseSecret != want {
+			t.Errorf("got %v, %v, want %v", got.DatabaseSecret, err, want)
+		}
+		_, err = minimal("TIDEMARK_DATABASE_SECRET=shop/database", "TIDEMARK_DATABASE_PASSWORD=p").loadApply()
+		refused(t, err, "TIDEMARK_DATABASE_PASSWORD and TIDEMARK_DATABASE_SECRET exclude each other")
 	})
 	t.Run("RefusesUnknownVariables", func(t *testing.T) {
 		t.Parallel()

@@ -37,6 +37,7 @@ func brokerLimits() []limit {
 		{"TIDEMARK_KAFKA_TIMEOUT", []string{"", "1s", "10m"}, map[string]string{"999ms": "below", "11m": "above", "30": "unit"}},
 		{"TIDEMARK_KAFKA_SASL_MECHANISM", []string{"", "AWS_MSK_IAM"}, map[string]string{"scram-sha-256": "SCRAM-SHA-256"}},
 		{"TIDEMARK_KAFKA_USER", []string{""}, noZero},
+		{"TIDEMARK_KAFKA_SECRET", []string{""}, map[string]string{"hunter 2": "names no secret"}},
 		{"TIDEMARK_KAFKA_PASSWORD", []string{""}, noZero},
 	}
 }
@@ -64,7 +65,7 @@ func TestLoadRecovery(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := brokers.Kafka{Addresses: []string{"b-1.example.com:9092"}, TLS: true, Timeout: 30 * time.Second}
+		want := brokers.Kafka{Addresses: []string{"b-1.example.com:9092"}, TLS: true, Timeout: 30 * time.Second, SecretTTL: 5 * time.Minute}
 		if diff := cmp.Diff(want, got.Kafka, cmp.AllowUnexported(secret.Text{})); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
@@ -85,6 +86,10 @@ func TestLoadRecovery(t *testing.T) {
 			{[]string{"TIDEMARK_KAFKA_SASL_MECHANISM=PLAIN", "TIDEMARK_KAFKA_USER=u", "TIDEMARK_KAFKA_PASSWORD=p"}, nil},
 			{[]string{"TIDEMARK_KAFKA_USER=u", "TIDEMARK_KAFKA_PASSWORD=p"}, []string{"TIDEMARK_KAFKA_SASL_MECHANISM"}},
 			{[]string{"TIDEMARK_KAFKA_SASL_MECHANISM=AWS_MSK_IAM", "TIDEMARK_KAFKA_USER=u"}, []string{"SCRAM and PLAIN"}},
+			{[]string{"TIDEMARK_KAFKA_SASL_MECHANISM=PLAIN", "TIDEMARK_KAFKA_SECRET=AmazonMSK_shop"}, nil},
+			{[]string{"TIDEMARK_KAFKA_SASL_MECHANISM=PLAIN", "TIDEMARK_KAFKA_SECRET=AmazonMSK_shop", "TIDEMARK_KAFKA_USER=u"}, nil},
+			{[]string{"TIDEMARK_KAFKA_SASL_MECHANISM=PLAIN", "TIDEMARK_KAFKA_SECRET=s", "TIDEMARK_KAFKA_PASSWORD=p"}, []string{"exclude each other"}},
+			{[]string{"TIDEMARK_KAFKA_SECRET=s"}, []string{"TIDEMARK_KAFKA_SECRET", "SCRAM and PLAIN"}},
 			{[]string{"TIDEMARK_KAFKA_SASL_MECHANISM=AWS_MSK_IAM", "TIDEMARK_KAFKA_TLS=false"}, []string{"whoever listens"}},
 		} {
 			_, err := recovering(c.changes...).loadRecovery()

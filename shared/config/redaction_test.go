@@ -53,6 +53,8 @@ func TestSecretsAreNeverShown(t *testing.T) {
 				minimal("TIDEMARK_DATABASE_URL="+given, "TIDEMARK_DATABASE_PASSWORD="+torn, "TIDEMARK_TARGET_ID="),
 				minimal("TIDEMARK_DATABASE_URL="+given, "TIDEMARK_DATABASE_PASSWORD="+torn+"\x00"),
 				minimal("TIDEMARK_DATABASE_URL="+given, "TIDEMARK_DATABASE_PASSWRD="+torn),
+				minimal("TIDEMARK_DATABASE_URL="+given, "TIDEMARK_DATABASE_SECRET="+torn+" "),
+				minimal("TIDEMARK_DATABASE_URL="+given, "TIDEMARK_DATABASE_SECRET=shop", "TIDEMARK_DATABASE_PASSWORD="+torn),
 			} {
 				_, applyErr := e.loadApply()
 				_, commandErr := e.loadCommand()

@@ -42,7 +42,14 @@ func processVariables() []setting.Field[Process] {
 			Meaning: "How to reach the target's PostgreSQL. Without sslmode, verify-full is added; " +
 				"disable, allow and prefer are for sockets and loopback hosts alone.",
 		}, databaseURL(), func(p *Process) *secret.Text { return &p.Database }),
+		setting.Scalar(setting.Setting{
+			Name: "TIDEMARK_DATABASE_SECRET", Withheld: true, Example: "arn:aws:secretsmanager:eu-central-1:111122223333:secret:shop-AbCdEf",
+			Meaning: "Secret of AWS Secrets Manager with the password of the database user, in place of TIDEMARK_DATABASE_PASSWORD: as " +
+				"plain text, or as JSON under password or the key behind the #. Beside password, username overrules the user of " +
+				"TIDEMARK_DATABASE_URL. It is read for new connections, so a rotation needs no restart.",
+		}, secretName(), func(p *Process) *secret.Name { return &p.DatabaseSecret }),
 		databasePassword(),
+		secretTTL(func(p *Process) *time.Duration { return &p.SecretTTL }),
 		setting.Scalar(setting.Setting{
 			Name: "TIDEMARK_LEDGER_SCHEMA", Default: "tidemark",
 			Meaning: "Schema of the ledger in the target.",
@@ -97,6 +104,19 @@ func targetID() setting.Rule[position.TargetID] {
 	return setting.Checked(takes, "is not a target id", position.ParseTargetID)
 }
 
+// secretTTL is how long what a secret holds is believed.
+func secretTTL[T any](at func(*T) *time.Duration) setting.Field[T] {
+	return setting.Scalar(setting.Setting{
+		Name: "TIDEMARK_SECRET_TTL", Default: "5m",
+		Meaning: "How long what a secret of Secrets Manager holds is believed. A password that the server refuses is fetched anew at " +
+			"once, at most every 5 seconds.",
+	}, setting.Duration(10*time.Second, 24*time.Hour), at)
+}
+
+func secretName() setting.Rule[secret.Name] {
+	return setting.Text("the ARN or the name of a secret, with #KEY behind it for another key than password", secret.ParseName)
+}
+
 func databaseURL() setting.Rule[secret.Text] {
 	return setting.Text("a postgres:// URL or host=… user=… dbname=… pairs, with a host", connstring.Secure)
 }
@@ -113,6 +133,11 @@ func databasePassword() setting.Field[Process] {
 		if complete, err := connstring.WithPassword(p.Database, password); err == nil {
 			p.Database = complete
 		}
+	}).Where(func(p Process) error {
+		if !p.DatabaseSecret.IsZero() {
+			return errors.New("and TIDEMARK_DATABASE_SECRET exclude each other: set one of them")
+		}
+		return nil
 	})
 }
 

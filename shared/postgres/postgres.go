@@ -1,7 +1,9 @@
 // Package postgres owns what every PostgreSQL adapter of Tidemark needs to say the same way: a statement with its
-// parameters as text, quoted names, array literals, and the table that gives each SQLSTATE its fault class.
+// parameters as text, quoted names, array literals, the table that gives each SQLSTATE its fault class, and how a connection
+// gets the login of the moment.
 //
-// It opens no connection. Its functions are pure and safe for concurrent use.
+// It refuses an address that leaves this machine without a word on encryption. It keeps no state, and its functions are safe
+// for concurrent use.
 package postgres
 
 import (

@@ -1,9 +1,10 @@
-// Package secret owns texts that must never be shown: passwords and whatever holds one.
+// Package secret owns texts that must never be shown, passwords and whatever holds one, and how long one that is kept
+// elsewhere is believed.
 //
 // A Text prints REDACTED under every verb of fmt, in slog, as JSON and as text, and a struct that holds one never shows
 // its content, in an exported field or not. The one way to the content is Reveal, so a search for that word lists every
-// place where a secret leaves. The package keeps no secret out of memory or out of core dumps. Values are immutable and
-// may be shared between goroutines.
+// place where a secret leaves. The package keeps no secret out of memory or out of core dumps, and asks no service itself.
+// Values are immutable; they and a Source may be shared between goroutines.
 package secret
 
 import (

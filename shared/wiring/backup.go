@@ -10,19 +10,26 @@ import (
 	"tidemark/shared/backup"
 	"tidemark/shared/config"
 	"tidemark/shared/manifest"
+	"tidemark/shared/postgres"
 	"tidemark/shared/postgres/address"
 	"tidemark/shared/postgres/ledger/runs"
 	"tidemark/shared/postgres/snapshot"
+	"tidemark/shared/wiring/login"
 )
 
 // Source is the database that is backed up. It connects to nothing.
 //
 // Errors: fault.Misconfigured for an address that does not parse.
-func Source(c *config.Backup) (*snapshot.Source, error) {
+func Source(c *config.Backup, now func() time.Time) (*snapshot.Source, error) {
+	return source(c, login.Database(&c.Process, now))
+}
+
+func source(c *config.Backup, logins postgres.Logins) (*snapshot.Source, error) {
 	database, err := address.Parse(c.Database.Reveal(), c.ConnectTimeout)
 	if err != nil {
 		return nil, err
 	}
+	postgres.LogInWith(&database.Config, logins)
 	return snapshot.New(database, snapshot.Options{LedgerSchema: c.LedgerSchema, ConnectTimeout: c.ConnectTimeout}), nil
 }
 
@@ -32,7 +39,8 @@ func Source(c *config.Backup) (*snapshot.Source, error) {
 // Errors: fault.Misconfigured for everything that is wrong with the environment and the files that it names; fault.Retryable
 // when a key service is away.
 func Backup(ctx context.Context, c *config.Backup, now func() time.Time) (backup.Options, error) {
-	source, err := Source(c)
+	logins := login.Database(&c.Process, now)
+	source, err := source(c, logins)
 	if err != nil {
 		return backup.Options{}, err
 	}
@@ -40,6 +48,7 @@ func Backup(ctx context.Context, c *config.Backup, now func() time.Time) (backup
 	if err != nil {
 		return backup.Options{}, err
 	}
+	postgres.LogInWith(&database.Config, logins)
 	claims, err := runs.New(runs.Options{Database: database, Schema: c.LedgerSchema, NewID: NewRunID})
 	if err != nil {
 		return backup.Options{}, err

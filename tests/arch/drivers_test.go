@@ -23,8 +23,8 @@ var drivers = []driver{
 	{"github.com/minio/", []string{"shared/archive/miniobucket", "localstack", "tests"}},
 	{"github.com/aws/aws-lambda-go/", []string{"functions", "localstack", "tests"}},
 	{"github.com/aws/aws-sdk-go-v2/", []string{
-		"shared/archive/s3bucket", "shared/archive/ssmmark", "shared/signing/kmskey", "shared/kafka", "shared/postgres", "shared/secret",
-		"localstack", "tests",
+		"shared/archive/s3bucket", "shared/archive/ssmmark", "shared/eventmapping", "shared/signing/kmskey", "shared/kafka",
+		"shared/postgres", "shared/secret", "localstack", "tests",
 	}},
 }
 

@@ -32,7 +32,7 @@ var sharedFolders = map[string]layer{
 	"format": decoder,
 	"apply":  core, "watermark": core, "worker": core, "quarantine": core, "archive": core, "expiry": core, "backup": core,
 	"recovery": core, "verify": core, "rehearsal": core, "relay": core, "intake": core, "health": core,
-	"postgres": adapter, "kafka": adapter, "kafkaevent": adapter, "intakehttp": adapter,
+	"postgres": adapter, "kafka": adapter, "kafkaevent": adapter, "eventmapping": adapter, "intakehttp": adapter,
 	"config": process, "secret": process, "telemetry": process,
 	"wiring": assembly,
 }
@@ -55,6 +55,7 @@ var adapterUses = map[string][]string{
 	"shared/postgres/target":   {"shared/postgres/ledger", "shared/postgres/catalog", "shared/postgres/writer"},
 	"shared/postgres/snapshot": {"shared/postgres/capture"},
 	"shared/postgres/restore":  {"shared/postgres/capture"},
+	"shared/kafka/groups":      {"shared/kafka/reach"},
 	"shared/postgres/writer":   {"shared/postgres/catalog"}, // how a table is described is said once: docs/decisions/0006
 }
 

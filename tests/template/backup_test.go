@@ -12,6 +12,7 @@ import (
 
 	"tidemark/shared/config"
 	"tidemark/shared/config/location"
+	"tidemark/shared/secret"
 )
 
 // ofBackup are the rights of the backup function. None of them deletes.
@@ -24,6 +25,7 @@ func ofBackup(s stack) rights {
 	want.add(signingARN, "", "kms:GetPublicKey", "kms:Sign")
 	want.add("arn:aws:ssm:eu-central-1:111122223333:parameter/tidemark/shop/newest", "", "ssm:GetParameter", "ssm:PutParameter")
 	want.network()
+	want.secret(s)
 	if s.bare == nil {
 		return want
 	}
@@ -47,8 +49,7 @@ func ofSchedule() rights {
 
 // tellsTheBackup: the function's own configuration takes what the template gives it, and makes of it what was meant.
 func tellsTheBackup(s stack) []string {
-	variables := s.variables("BackupFunction")
-	full, err := config.LoadBackup(environment(variables))
+	full, err := config.LoadBackup(environment(s.variables("BackupFunction")))
 	if err != nil {
 		return []string{err.Error()}
 	}
@@ -60,7 +61,7 @@ func tellsTheBackup(s stack) []string {
 	encrypted := primary
 	encrypted.KMSKey = archiveARN
 	return slices.Concat(
-		differs("password", variables["TIDEMARK_DATABASE_PASSWORD"], password),
+		differs("secret", full.DatabaseSecret, secret.Name{ID: secretARN, Key: "password"}),
 		differs("trusted keys", full.Archive.TrustedKeys, "/var/task/trusted-keys.yaml"),
 		differs("signing keys", full.Archive.SigningKeys, []location.Key{{KMS: signingARN}}),
 		differs("high-water mark", full.Archive.HighWater, location.Mark{Parameter: "/tidemark/shop/newest"}),

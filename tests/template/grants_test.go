@@ -45,6 +45,14 @@ func (r rights) network() {
 		"ec2:CreateNetworkInterface", "ec2:DeleteNetworkInterface", "ec2:UnassignPrivateIpAddresses")
 }
 
+// secret is for the login of the moment: this secret and no other, and its key where it is one of the account's own.
+func (r rights) secret(s stack) {
+	r.add(secretARN, "", "secretsmanager:GetSecretValue")
+	if s.bare != nil {
+		r.addIf(secretKeyARN, "map[StringEquals:map[kms:ViaService:secretsmanager.eu-central-1.amazonaws.com]]", "", "kms:Decrypt")
+	}
+}
+
 // ofApply are the rights of the apply function.
 func ofApply(s stack) rights {
 	want := rights{}
@@ -52,6 +60,7 @@ func ofApply(s stack) rights {
 	want.add(clusterARN, "", "kafka:DescribeCluster", "kafka:DescribeClusterV2", "kafka:GetBootstrapBrokers",
 		"kafka-cluster:Connect", "kafka-cluster:DescribeClusterDynamicConfiguration")
 	want.network()
+	want.secret(s)
 	below := func(kind string) string { return strings.Replace(clusterARN, ":cluster/", ":"+kind+"/", 1) + "/" }
 	for _, topic := range s.flow.Topics {
 		want.add(below("topic")+topic, "", "kafka-cluster:DescribeTopic", "kafka-cluster:ReadData")
@@ -60,8 +69,7 @@ func ofApply(s stack) rights {
 	return want
 }
 
-// grantsNothingElse: each role has its rights, every one of them and no other. The functions need none on the secret: the
-// password is read by whoever deploys.
+// grantsNothingElse: each role has its rights, every one of them and no other.
 func grantsNothingElse(s stack) []string {
 	roles := map[string]rights{"ApplyRole": ofApply(s), "BackupRole": ofBackup(s), "BackupScheduleRole": ofSchedule()}
 	var findings []string
@@ -70,6 +78,7 @@ func grantsNothingElse(s stack) []string {
 	}
 	if s.bare != nil {
 		findings = append(findings, s.bare.compare("BackupRole", ofBackup(*s.bare))...)
+		findings = append(findings, s.bare.compare("ApplyRole", ofApply(*s.bare))...)
 	}
 	for _, function := range []string{"apply", "backup"} {
 		role := s.resources[strings.ToUpper(function[:1])+function[1:]+"Role"].Properties

@@ -111,8 +111,20 @@ func mutantsOfApply() []mutant {
 		{"MisspeltVariable", "TIDEMARK_LOG_LEVEL: ", "TIDEMARK_LOGLEVEL: ", "TellsTheFunction", "TIDEMARK_LOGLEVEL"},
 		{"NoTarget", "TIDEMARK_TARGET_ID: !Ref TargetId", "", "TellsTheFunction", "TIDEMARK_TARGET_ID"},
 		{
-			"NoSecret", "TIDEMARK_DATABASE_PASSWORD: !Sub", "TIDEMARK_DATABASE_PASSWORD: literal # !Sub",
-			"TellsTheFunction", "password: got literal",
+			"NoSecret", "TIDEMARK_DATABASE_SECRET: !Sub", "TIDEMARK_DATABASE_SECRET: other # !Sub",
+			"TellsTheFunction", "secret: got other",
+		},
+		{
+			"AnySecret", "secretsmanager:GetSecretValue, Resource: !Ref DatabaseSecretArn", `secretsmanager:GetSecretValue, Resource: "*"`,
+			"GrantsNothingElse", "ApplyRole: secretsmanager:GetSecretValue on * is granted",
+		},
+		{
+			"AnythingOfTheSecretsKey", "[secretsmanager, !Select", "[s3, !Select",
+			"GrantsNothingElse", "ApplyRole: kms:Decrypt on " + secretKeyARN + " if map[StringEquals:map[kms:ViaService:s3.",
+		},
+		{
+			"TheKeyAlways", "                - HasDatabaseSecretKey\n", "                - InVpc\n",
+			"GrantsNothingElse", "ApplyRole: kms:Decrypt on  if",
 		},
 		{"OtherFolder", "CodeUri: build/apply", "CodeUri: build", "RunsThePackagedBinary", "code: got build"},
 		{"LongTimeout", "MaxValue: 600", "MaxValue: 900", "RunsThePackagedBinary", "14 minutes"},

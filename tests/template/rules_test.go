@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tidemark/shared/config"
+	"tidemark/shared/secret"
 )
 
 // stack is a template after its deployment.
@@ -42,6 +43,7 @@ const (
 	clusterARN = "arn:aws:kafka:eu-central-1:111122223333:cluster/cluster-1/0a1b2c3d-0000-4000-8000-00000000000f-2"
 	secretARN  = "arn:aws:secretsmanager:eu-central-1:111122223333:secret:database-AbCdEf" //nolint:gosec // a name, no secret
 
+	secretKeyARN = "arn:aws:kms:eu-central-1:111122223333:key/0a1b2c3d-0000-4000-8000-000000000004" //nolint:gosec // a name
 	signingARN   = "arn:aws:kms:eu-central-1:111122223333:key/0a1b2c3d-0000-4000-8000-000000000001"
 	archiveARN   = "arn:aws:kms:eu-central-1:111122223333:key/0a1b2c3d-0000-4000-8000-000000000002"
 	secondaryARN = "arn:aws:kms:eu-west-1:444455556666:key/mrk-0a1b2c3d000040008000000000000003"
@@ -59,7 +61,7 @@ func (tr transformation) fill(flow config.Flow) stack {
 	bare := tr.deploy(flow, given)
 	maps.Copy(given, map[string]any{
 		"ArchiveKeyArn": archiveARN, "SecondaryBucket": "copies", "SecondaryPrefix": "a/b", "SecondaryRegion": "eu-west-1",
-		"SecondaryKeyArn": secondaryARN, "ObjectLock": "720h",
+		"SecondaryKeyArn": secondaryARN, "ObjectLock": "720h", "DatabaseSecretKeyArn": secretKeyARN,
 	})
 	full := tr.deploy(flow, given)
 	full.bare = &bare
@@ -209,18 +211,15 @@ func (s stack) variables(function string) map[string]string {
 
 // tellsTheFunction: the function's own configuration takes what the template gives it.
 func tellsTheFunction(s stack) []string {
-	variables := s.variables("ApplyFunction")
-	apply, err := config.LoadApply(environment(variables))
+	apply, err := config.LoadApply(environment(s.variables("ApplyFunction")))
 	if err != nil {
 		return []string{err.Error()}
 	}
 	return slices.Concat(
 		differs("flow file", apply.FlowFile, "/var/task/flow.yaml"),
-		differs("password", variables["TIDEMARK_DATABASE_PASSWORD"], password),
+		differs("secret", apply.DatabaseSecret, secret.Name{ID: secretARN, Key: "password"}),
 	)
 }
-
-const password = "{{resolve:secretsmanager:" + secretARN + ":SecretString:password::}}"
 
 // environment is variables as a process finds them.
 func environment(variables map[string]string) (lookup func(string) (string, bool), environ []string) {
@@ -321,32 +320,36 @@ func (p parameter) misjudges(name string) []string {
 	good := map[string][]string{
 		"MskClusterArn":     {clusterARN, "arn:aws-cn:kafka:cn-north-1:111122223333:cluster/c/0a1b2c3d-0000-4000-8000-00000000000f-s1"},
 		"DatabaseUrl":       {"postgres://me@db:5432/shop", "postgresql://me@db/shop?sslrootcert=/var/task/ca.pem&sslmode=verify-ca"},
-		"DatabaseSecretArn": {secretARN},
-		"SubnetIds":         {"", "subnet-0123456789abcdef0"},
-		"ArchiveBucket":     {"shop-backups", "a.b"},
-		"ArchivePrefix":     {"tidemark", "shop/prod_1.x"},
-		"ArchiveKeyArn":     {"", archiveARN, secondaryARN},
-		"SecondaryBucket":   {"", "shop-backups"},
-		"SecondaryRegion":   {"", "eu-west-1", "us-gov-east-1"},
-		"SigningKeyArn":     {signingARN},
-		"ObjectLock":        {"0", "720h"},
-		"BackupSchedule":    {"rate(1 hour)", "rate(30 minutes)", "cron(0 3 * * ? *)", "cron(0/20 3,4 ? * MON-FRI *)"},
-		"AllowUncaptured":   {"", "publication news; function shop.f(integer,text)"},
+		"DatabaseSecretArn": {secretARN, "arn:aws:secretsmanager:eu-central-1:111122223333:secret:rds!db-0a1b-AbCdEf"},
+
+		"DatabaseSecretKeyArn": {"", secretKeyARN},
+		"SubnetIds":            {"", "subnet-0123456789abcdef0"},
+		"ArchiveBucket":        {"shop-backups", "a.b"},
+		"ArchivePrefix":        {"tidemark", "shop/prod_1.x"},
+		"ArchiveKeyArn":        {"", archiveARN, secondaryARN},
+		"SecondaryBucket":      {"", "shop-backups"},
+		"SecondaryRegion":      {"", "eu-west-1", "us-gov-east-1"},
+		"SigningKeyArn":        {signingARN},
+		"ObjectLock":           {"0", "720h"},
+		"BackupSchedule":       {"rate(1 hour)", "rate(30 minutes)", "cron(0 3 * * ? *)", "cron(0/20 3,4 ? * MON-FRI *)"},
+		"AllowUncaptured":      {"", "publication news; function shop.f(integer,text)"},
 	}
 	bad := map[string][]string{
 		"MskClusterArn":     {"", "*", "arn:aws:kafka:" + account + "topic/c/0/orders", "arn:aws:kafka:" + account + "cluster/*/*"},
 		"DatabaseUrl":       {"postgres://me:secret@db/shop", "postgres://me@db/shop?password=secret", "postgres://db/shop", "db"},
 		"DatabaseSecretArn": {"", "*", "arn:aws:secretsmanager:" + account + "secret:*"},
-		"SubnetIds":         {"vpc-01234567"},
-		"ArchiveBucket":     {"", "s3://shop", "Shop", "a/b", "shop*"},
-		"ArchivePrefix":     {"", "/a", "a/", "a//b", "*", "a/../b", "A"},
-		"ArchiveKeyArn":     {"*", "alias/aws/s3", "arn:aws:kms:" + account + "alias/a", "arn:aws:kms:" + account + "key/*"},
-		"SecondaryBucket":   {"*", "a&b"},
-		"SecondaryRegion":   {"eu", "eu-west-1&kms_key=x"},
-		"SigningKeyArn":     {"", "alias/a", "arn:aws:kms:" + account + "alias/a", "arn:aws:kms:" + account + "key/*"},
-		"ObjectLock":        {"", "720", "30d", "00h", "-1h"},
-		"BackupSchedule":    {"", "1 hour", "rate(0 hours)", "hourly", "at(2026-01-01T00:00:00)"},
-		"AllowUncaptured":   {";", "a;", "a;;b"},
+
+		"DatabaseSecretKeyArn": {"*", "alias/a", "arn:aws:kms:" + account + "key/*"},
+		"SubnetIds":            {"vpc-01234567"},
+		"ArchiveBucket":        {"", "s3://shop", "Shop", "a/b", "shop*"},
+		"ArchivePrefix":        {"", "/a", "a/", "a//b", "*", "a/../b", "A"},
+		"ArchiveKeyArn":        {"*", "alias/aws/s3", "arn:aws:kms:" + account + "alias/a", "arn:aws:kms:" + account + "key/*"},
+		"SecondaryBucket":      {"*", "a&b"},
+		"SecondaryRegion":      {"eu", "eu-west-1&kms_key=x"},
+		"SigningKeyArn":        {"", "alias/a", "arn:aws:kms:" + account + "alias/a", "arn:aws:kms:" + account + "key/*"},
+		"ObjectLock":           {"", "720", "30d", "00h", "-1h"},
+		"BackupSchedule":       {"", "1 hour", "rate(0 hours)", "hourly", "at(2026-01-01T00:00:00)"},
+		"AllowUncaptured":      {";", "a;", "a;;b"},
 	}
 	pattern := regexp.MustCompile(p.AllowedPattern)
 	var findings []string

@@ -29,6 +29,6 @@ func Options(ctx context.Context, environment *config.Backup, actor, tool string
 
 // source is the database that is read.
 func source(environment *config.Backup) (backup.Source, error) {
-	read, err := wiring.Source(environment)
+	read, err := wiring.Source(environment, time.Now)
 	return databaseSource{read}, err
 }

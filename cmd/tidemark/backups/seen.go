@@ -3,10 +3,12 @@ package backups
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"tidemark/cmd/tidemark/exit"
 	"tidemark/cmd/tidemark/report/listing"
 	"tidemark/shared/archive"
+	"tidemark/shared/archive/attestation"
 	"tidemark/shared/archive/history"
 	"tidemark/shared/fault"
 )
@@ -15,7 +17,9 @@ import (
 type Seen struct {
 	History *history.History
 
-	stock history.Stock
+	stock   history.Stock
+	reports *attestation.Reports
+	unseen  []string // places whose reports could not be listed
 }
 
 // Look reads an archive, or one bucket of it.
@@ -38,12 +42,16 @@ func Look(ctx context.Context, opened *archive.Archive, bucket string) (*Seen, e
 		return nil, err
 	}
 	stock, err := h.Stock(ctx)
-	return &Seen{h, stock}, err
+	if err != nil {
+		return nil, err
+	}
+	reports, unseen, err := attestation.List(ctx, opened)
+	return &Seen{h, stock, reports, unseen}, err
 }
 
 // Warnings are what the reading passed over.
 func (s *Seen) Warnings() []string {
-	warnings := s.History.Warnings
+	warnings := append(slices.Clone(s.History.Warnings), s.unseen...)
 	for _, err := range s.History.Unreached {
 		warnings = append(warnings, fault.Line(err))
 	}
@@ -57,6 +65,7 @@ func (s *Seen) Read(ctx context.Context, e history.Entry) listing.Manifest {
 		return listing.Manifest{Manifest: history.Manifest{Entry: e}, Problem: err}
 	}
 	read := listing.Manifest{Manifest: m}
+	read.Report, read.Ignored = s.reports.Newest(ctx, m)
 	if read.Body, read.Problem = s.History.Body(ctx, m); read.Problem != nil {
 		return read
 	}

@@ -64,6 +64,7 @@ func TestExitCode(t *testing.T) {
 		"Uncaptured":        {of(fault.Misconfigured, backup.ErrUncaptured), 30},
 		"OutOfTime":         {exit.Database(of(fault.Retryable, backup.ErrOutOfTime)), 75},
 		"Swept":             {of(fault.Retryable, mirror.ErrSwept), 75},
+		"Unlocked":          {of(fault.Misconfigured, errors.Join(mirror.ErrUnlocked, archive.ErrDenied)), 3},
 		"TooOld":            {of(fault.Retryable, writer.ErrTooOld), 75},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -16,7 +16,7 @@ func refusalCode(name recovery.Name) (int, bool) {
 	case recovery.LogTruncated, recovery.LogShorterThanManifest, recovery.TopicRecreated, recovery.PartitionVanished,
 		recovery.TombstonesExpired:
 		return gap, true
-	case recovery.TargetNotEmpty, recovery.IdentityMismatch:
+	case recovery.TargetNotEmpty, recovery.IdentityMismatch, recovery.SchemaMismatch:
 		return otherTarget, true
 	}
 	return 0, false

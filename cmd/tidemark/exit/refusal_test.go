@@ -17,7 +17,7 @@ func TestRefusalsHaveTheirCode(t *testing.T) {
 		recovery.NoBackup: 10, recovery.HeldByAnother: 11, recovery.LineageForked: 11, recovery.Untrusted: 12, recovery.Corrupt: 13,
 		recovery.OlderThanSeen: 13, recovery.FreshnessUnproven: 13, recovery.LogTruncated: 14, recovery.LogShorterThanManifest: 14,
 		recovery.TopicRecreated: 14, recovery.PartitionVanished: 14, recovery.TombstonesExpired: 14, recovery.TargetNotEmpty: 15,
-		recovery.IdentityMismatch: 15,
+		recovery.IdentityMismatch: 15, recovery.SchemaMismatch: 15,
 	} {
 		refused := fmt.Errorf("recover: %w", &recovery.RefusalError{Name: name, What: "x"})
 		for class, err := range map[string]error{

@@ -25,6 +25,7 @@ func namedCode(err error) (int, bool) {
 		err  error
 		code int
 	}{
+		{mirror.ErrUnlocked, warnings}, // whatever the store refused: the copy is whole
 		{history.ErrNoBackup, noBackup},
 		{backup.ErrOutOfTime, later},
 		{backup.ErrRunning, held},

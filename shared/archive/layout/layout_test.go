@@ -12,6 +12,7 @@ import (
 
 	"tidemark/shared/archive"
 	"tidemark/shared/archive/layout"
+	"tidemark/shared/archive/layout/verified"
 	"tidemark/shared/manifest"
 	"tidemark/shared/position"
 )
@@ -55,6 +56,8 @@ func parsed(key string) map[string]string {
 	note("manifest", ok, id)
 	n, over, ok := layout.ParseSweep(key)
 	note("sweep", ok, n, " ", over)
+	about, report, detail, ok := verified.Parse(key)
+	note("report", ok, about, " ", report, " ", detail)
 	marked, number, ok := layout.ParseMark(key)
 	note("mark", ok, marked, " ", number)
 	return said
@@ -91,6 +94,14 @@ func TestKeys(t *testing.T) {
 				key = layout.End(key)
 			}
 			return key, fmt.Sprint(n, " ", ended)
+		},
+		"report": func(t *rapid.T) (string, string) {
+			id, report, detail := ids().Draw(t, "id"), runs().Draw(t, "report"), rapid.Bool().Draw(t, "detail")
+			key := verified.Report(id, report)
+			if detail {
+				key = verified.Detail(key)
+			}
+			return key, fmt.Sprint(id, " ", report, " ", detail)
 		},
 		"mark": func(t *rapid.T) (string, string) {
 			run, n := runs().Draw(t, "run"), numbers().Draw(t, "n")
@@ -179,6 +190,9 @@ func TestKeysOfOthersAreNobodys(t *testing.T) {
 		"sweeps/9223372036854775807.json", "sweeps/10000000000.end.json", "keeps/" + run + "/9223372036854775807.json",
 		"revoked/x.json", "revoked/" + run, "revoked/" + run + ".end.json", "keeps/" + run + "/1.json", "keeps/" + run + "/.json",
 		"keeps//0000000001.json", "keeps/x/0000000001.json", "keeps/" + run + "/0000000001.end.json", "keeps/" + run + ".json",
+		"verified/" + run + ".json", "verified/0000000001/00000000000000000001-" + run + ".json", "verified/0000000001/00000000000000000001-" + run + "/x.json",
+		"verified/0000000001/00000000000000000001-" + run + "/" + run, "verified/0000000001/1-" + run + "/" + run + ".json", "verified//" + run + ".json",
+		"verified/0000000001/00000000000000000001-" + run + "/" + run + ".detail.detail.json", "verified/" + run + "/" + run + ".json",
 		"owner.json", "decisions/0000000001/0000000001.json", "readme.txt", "objects/ab/" + digest + "\n",
 	} {
 		if got := parsed(key); len(got) > 0 {

@@ -18,6 +18,7 @@ import (
 	"tidemark/shared/archive"
 	"tidemark/shared/archive/history"
 	"tidemark/shared/archive/layout"
+	"tidemark/shared/archive/layout/verified"
 	"tidemark/shared/archive/notice"
 	"tidemark/shared/fault"
 	"tidemark/shared/manifest"
@@ -101,12 +102,12 @@ func (p pair) copyRun(ctx context.Context, m history.Manifest) error {
 	return err
 }
 
-// Notices copies the owner and every life, decision, revocation and mark that the other bucket lacks.
+// Notices copies the owner and every life, decision, revocation, mark and report that the other bucket lacks.
 func Notices(ctx context.Context, from, to archive.Place) error {
 	if err := copyOwner(ctx, from, to); err != nil {
 		return err
 	}
-	for _, folder := range []string{layout.Lineages, layout.Decisions, layout.Revoked, layout.Keeps} {
+	for _, folder := range []string{layout.Lineages, layout.Decisions, layout.Revoked, layout.Keeps, verified.Folder} {
 		if err := copyFolder(ctx, from, to, folder); err != nil {
 			return err
 		}
@@ -130,7 +131,8 @@ func copyOwner(ctx context.Context, from, to archive.Place) error {
 func isNotice(key string) bool {
 	_, life := layout.ParseLineage(key)
 	_, _, mark := layout.ParseMark(key)
-	return life || mark || strings.HasPrefix(key, layout.Decisions) && archive.CheckKey(key) == nil
+	_, _, _, report := verified.Parse(key)
+	return life || mark || report || strings.HasPrefix(key, layout.Decisions) && archive.CheckKey(key) == nil
 }
 
 func copyFolder(ctx context.Context, from, to archive.Place, folder string) error {

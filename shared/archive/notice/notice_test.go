@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tidemark/shared/archive/notice"
+	"tidemark/shared/archive/notice/verification"
 	"tidemark/shared/fault"
 	"tidemark/shared/manifest"
 	"tidemark/shared/manifest/body"
@@ -111,10 +112,44 @@ func samples() []sample {
 				`","number":"1","keep":true,"actor":"anna","reason":"for the auditors","created":"2026-07-01T12:00:00Z"}`,
 		},
 		{
+			"report", report(), func() document { return &verification.Report{} },
+			`{"version":1,"target_id":"shop","lineage":"1","seq":"3","run_id":"` + run.String() + `","statement":"` + digest.String() +
+				`","report":"` + run.String() + `","level":"data","share":"50000","seed":"00000000000000ff","places":["primary"],` +
+				`"begun":"2026-07-01T12:00:00Z","ended":"2026-07-01T12:00:00Z","actor":"nightly","tool":"tidemark 1.0",` +
+				`"looked":{"objects":"9","copies":"9","found":"8","read":"1","unread":"0","bytes":"77","rows":"5"},"verdict":"failed",` +
+				`"reason":"","problems":"1","warnings":"2","first":["primary: it is not there"],"detail":{"digest":"` + digest.String() +
+				`","size":"7"},"rehearsal":{"took_ms":"1500","point":"2026-07-01T12:00:00Z","age_ms":"60000","replayed":"12","tables":"` +
+				digest.String() + `","compared":"4","differences":"1","cut_digest":"` + digest.String() + `"}}`,
+		},
+		{
+			"detail", detail(), func() document { return &verification.Detail{} },
+			`{"version":1,"report":"` + run.String() + `","problems":[{"place":"primary","key":"objects/x","table":"2","chunk":"1",` +
+				`"what":"it is not there"}],"left":"3","warnings":["table 1 has no rows"],` +
+				`"tables":[{"table":"1","digest":"0:00000000000000000000000000000000"}],"differences":["table 2"]}`,
+		},
+		{
 			"decision", decision(), func() document { return &notice.Decision{} },
 			`{"version":1,"target_id":"shop","lineage":"1","number":"1","act":"accept","flow":"shop","topic":"orders","partition":3,` +
 				`"from":"10","until":"20","at":"10","actor":"anna","reason":"the log lost them","created":"2026-07-01T12:00:00Z"}`,
 		},
+	}
+}
+
+func report() verification.Report {
+	return verification.Report{
+		Version: 1, TargetID: "shop", Lineage: 1, Seq: 3, RunID: run, Statement: digest, ReportID: run, Level: "data", Share: 50_000,
+		Seed: "00000000000000ff", Places: []string{"primary"}, Begun: moment, Ended: moment, Actor: "nightly", Tool: "tidemark 1.0",
+		Looked: verification.Looked{Objects: 9, Copies: 9, Found: 8, Read: 1, Unread: 0, Bytes: 77, Rows: 5}, Verdict: "failed", Problems: 1, Warnings: 2,
+		First: []string{"primary: it is not there"}, Detail: &verification.Attachment{Digest: digest, Size: 7},
+		Rehearsal: &verification.Rehearsal{Took: 1500, Point: moment, Age: 60_000, Replayed: 12, Tables: digest, Compared: 4, Differences: 1, Cut: digest},
+	}
+}
+
+func detail() verification.Detail {
+	return verification.Detail{
+		Version: 1, ReportID: run, Problems: []verification.Problem{{Place: "primary", Key: "objects/x", Table: 2, Chunk: 1, What: "it is not there"}},
+		Left: 3, Warnings: []string{"table 1 has no rows"}, Tables: []verification.TableDigest{{Table: 1, Digest: "0:00000000000000000000000000000000"}},
+		Differences: []string{"table 2"},
 	}
 }
 
@@ -220,6 +255,11 @@ func TestNoticeRefuses(t *testing.T) {
 		change(&d)
 		return d
 	}
+	reported := func(change func(*verification.Report)) document {
+		v := report()
+		change(&v)
+		return v
+	}
 	long := strings.Repeat("x", 1001)
 	for name, refused := range map[string]document{
 		"AnOwnerWithoutATarget":      notice.Owner{Version: 1},
@@ -242,6 +282,19 @@ func TestNoticeRefuses(t *testing.T) {
 		"ADecisionWithoutAReason":    decided(func(d *notice.Decision) { d.Reason = "" }),
 		"ARangeThatEndsBeforeItself": decided(func(d *notice.Decision) { d.From, d.Until = 20, 10 }),
 		"AnotherVersion":             notice.Owner{Version: 2, TargetID: "shop"},
+		"AGoodReportOfProblems":      reported(func(v *verification.Report) { v.Verdict = "verified" }),
+		"ABadReportOfNone":           reported(func(v *verification.Report) { v.Problems = 0 }),
+		"AGoodReportOfWhatNobodyRead": reported(func(v *verification.Report) {
+			v.Verdict, v.Problems, v.Looked.Unread = "verified", 0, 1
+		}),
+		"AReportOfMoreThanThereIs":   reported(func(v *verification.Report) { v.Looked.Found = 10 }),
+		"AReportOfNoLevel":           reported(func(v *verification.Report) { v.Level = "all" }),
+		"AReportOfMoreThanAll":       reported(func(v *verification.Report) { v.Share = 1_000_001 }),
+		"AReportFromBeforeItsBegin":  reported(func(v *verification.Report) { v.Ended = moment.Add(-time.Second) }),
+		"ARehearsalWithoutOne":       reported(func(v *verification.Report) { v.Rehearsal = nil }),
+		"ARehearsalOfAnotherLevel":   reported(func(v *verification.Report) { v.Level = "hash" }),
+		"ARehearsalWithoutADigest":   reported(func(v *verification.Report) { v.Rehearsal = &verification.Rehearsal{} }),
+		"AReportWithTooManyProblems": reported(func(v *verification.Report) { v.First = make([]string, 5) }),
 	} {
 		if encoded, err := notice.Encode(refused); err == nil {
 			t.Errorf("%s: written as %s", name, encoded)

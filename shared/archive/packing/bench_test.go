@@ -68,6 +68,7 @@ func BenchmarkPack(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
+				packer.Reclaim(packed.Stored)
 				b.ReportMetric(float64(packed.Object.PlainSize)/float64(packed.Object.Size), "times-smaller")
 			}
 		})

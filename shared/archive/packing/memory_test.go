@@ -22,15 +22,11 @@ func allocated(work func()) uint64 {
 // fill packs an object of nearly the largest size.
 func fill(t *testing.T, packer *packing.Packer, rows []byte) packing.Packed {
 	t.Helper()
-	if err := packer.Begin(); err != nil {
-		t.Fatal(err)
+	size := 0
+	for packer.Fits(int64(size) + 1<<20) {
+		size += 1 << 20
 	}
-	for i := 0; packer.Fits(1 << 20); i++ {
-		if _, err := packer.Write(rows[i<<20:][:1<<20]); err != nil {
-			t.Fatal(err)
-		}
-	}
-	packed, err := packer.Finish()
+	packed, err := packer.Pack(rows[:size])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,16 +53,18 @@ func TestPackerStaysWithinItsMemory(t *testing.T) {
 			var packer *packing.Packer
 			first := allocated(func() {
 				packer = newPacker(t, c.options)
-				fill(t, packer, rows)
+				packer.Reclaim(fill(t, packer, rows).Stored)
 			})
 			if first > c.most {
 				t.Errorf("got %d MiB for one object, want %d at most", first>>20, c.most>>20)
 			}
 			nine := allocated(func() {
 				for range 9 {
-					if _, err := packer.Pack(rows[:2<<20]); err != nil {
+					packed, err := packer.Pack(rows[:2<<20])
+					if err != nil {
 						t.Fatal(err)
 					}
+					packer.Reclaim(packed.Stored)
 				}
 			})
 			if nine > 4<<20 {

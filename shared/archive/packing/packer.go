@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"math"
 
 	"filippo.io/age"
 	"github.com/klauspost/compress/zstd"
@@ -36,18 +37,20 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-func (o Options) validate() error {
+// validate also says how many stored bytes come before an object's payload.
+func (o Options) validate() (header int64, err error) {
 	if o.Level < 1 || o.Level > 19 {
-		return fault.New(fault.Misconfigured, "compression level %d: want 1 to 19", o.Level)
+		return 0, fault.New(fault.Misconfigured, "compression level %d: want 1 to 19", o.Level)
 	}
 	if len(o.Recipients) == 0 {
-		return nil
+		return 0, nil
 	}
-	if _, err := age.Encrypt(io.Discard, o.Recipients...); err != nil {
-		return fault.New(fault.Misconfigured, "encrypt to %d recipients: %w", len(o.Recipients), err).
+	var to counter
+	if _, err := age.Encrypt(&to, o.Recipients...); err != nil {
+		return 0, fault.New(fault.Misconfigured, "encrypt to %d recipients: %w", len(o.Recipients), err).
 			WithHint("classic and post-quantum recipients cannot stand in one list")
 	}
-	return nil
+	return int64(to), nil
 }
 
 // Packer packs one object after the other: Begin, Write as often as needed, Finish. A Begin instead of Finish drops the
@@ -55,11 +58,9 @@ func (o Options) validate() error {
 type Packer struct {
 	encoder    *zstd.Encoder
 	recipients []age.Recipient
-	compressed counter
 	sealer     io.WriteCloser // nil when there are no recipients
-	sealHeader int64          // stored bytes before the sealed payload
+	header     int64          // stored bytes before the sealed payload
 	stored     sink
-	plain      hash.Hash
 	plainSize  int64
 	err        error // why the object cannot go on
 }
@@ -67,7 +68,8 @@ type Packer struct {
 // NewPacker makes a packer. Errors: fault.Misconfigured for a level out of range or recipients that exclude each other.
 func NewPacker(options Options) (*Packer, error) {
 	options = options.withDefaults()
-	if err := options.validate(); err != nil {
+	header, err := options.validate()
+	if err != nil {
 		return nil, err
 	}
 	encoder, err := zstd.NewWriter(nil,
@@ -84,31 +86,32 @@ func NewPacker(options Options) (*Packer, error) {
 		return nil, fault.New(fault.Bug, "make compressor of level %d: %w", options.Level, err)
 	}
 	return &Packer{
-		encoder: encoder, recipients: options.Recipients, plain: sha256.New(),
+		encoder: encoder, recipients: options.Recipients, header: header,
 		stored: sink{sum: sha256.New()}, err: fault.Wrap(fault.Bug, errNotBegun),
 	}, nil
 }
 
-// Begin starts an object and ends the life of what Finish returned before.
+// Encrypts says whether the objects are encrypted.
+func (p *Packer) Encrypts() bool { return len(p.recipients) > 0 }
+
+// Begin starts an object.
 func (p *Packer) Begin() error {
 	p.stored.reset()
-	p.plain.Reset()
-	p.plainSize, p.sealer, p.sealHeader = 0, nil, 0
-	p.compressed = counter{to: &p.stored}
+	p.plainSize, p.sealer = 0, nil
 	p.err = p.begin()
 	return p.err
 }
 
 func (p *Packer) begin() error {
-	if len(p.recipients) > 0 {
+	var to io.Writer = &p.stored
+	if p.Encrypts() {
 		sealer, err := age.Encrypt(&p.stored, p.recipients...)
 		if err != nil {
 			return fault.New(fault.Misconfigured, "encrypt to %d recipients: %w", len(p.recipients), err)
 		}
-		p.sealer, p.sealHeader = sealer, int64(len(p.stored.content))
-		p.compressed.to = sealer
+		p.sealer, to = sealer, sealer
 	}
-	p.encoder.Reset(&p.compressed)
+	p.encoder.Reset(to)
 	return nil
 }
 
@@ -120,7 +123,6 @@ func (p *Packer) Write(plain []byte) (int, error) {
 	if p.err != nil {
 		return 0, p.err
 	}
-	p.plain.Write(plain)
 	p.plainSize += int64(len(plain))
 	n, err := p.encoder.Write(plain)
 	if err != nil {
@@ -129,25 +131,26 @@ func (p *Packer) Write(plain []byte) (int, error) {
 	return n, p.err
 }
 
-// Size is the most stored bytes that the object has if it is finished now.
-func (p *Packer) Size() int64 { return p.bound(0) }
-
-// Fits says whether the object is surely within its bound after n more plain bytes. A splitter asks before each row: if
-// not, it finishes the object and begins the next. A row that does not fit into an empty object may still be written,
-// since it may compress; else Write refuses it.
-func (p *Packer) Fits(n int) bool { return p.bound(int64(n)) <= maxStored }
-
-func (p *Packer) bound(more int64) int64 {
-	waiting := min(p.plainSize, largestBlock) + more
-	size := p.compressed.n + frameOverhead + waiting + blockOverhead*(waiting/smallestBlock+2)
-	if p.sealer != nil {
-		size += p.sealHeader + partOverhead*(size/sealedPart+1)
+// Most is the most stored bytes that so many plain bytes can take.
+func (p *Packer) Most(plain int64) int64 {
+	if plain > math.MaxInt64/2 {
+		return math.MaxInt64 // no object has a part of it
+	}
+	size := frameOverhead + plain + blockOverhead*(plain/smallestBlock+2)
+	if p.Encrypts() {
+		size += p.header + partOverhead*(size/sealedPart+1)
 	}
 	return size
 }
 
-// Finish ends the object. Errors: those of Write.
-func (p *Packer) Finish() (Packed, error) {
+// Fits says whether an object of so many plain bytes is surely within its bound. A splitter asks before each row: if not, it
+// finishes the object and begins the next. A row that does not fit into an object of its own may still be written, since it
+// may compress; else Write refuses it.
+func (p *Packer) Fits(plain int64) bool { return p.Most(plain) <= maxStored }
+
+// Finish ends the object, whose plain bytes have this digest: whoever asks whether they were packed before knows it anyway.
+// Errors: those of Write.
+func (p *Packer) Finish(plain manifest.Digest) (Packed, error) {
 	if p.err != nil {
 		return Packed{}, p.err
 	}
@@ -162,12 +165,15 @@ func (p *Packer) Finish() (Packed, error) {
 		}
 	}
 	p.err = fault.Wrap(fault.Bug, errNotBegun)
-	return Packed{Stored: p.stored.content, Object: manifest.Object{
-		Digest: digestOf(p.stored.sum), Size: int64(len(p.stored.content)),
-		Plain: digestOf(p.plain), PlainSize: p.plainSize,
-		Encrypted: p.sealer != nil,
+	stored := p.stored.give()
+	return Packed{Stored: stored, Object: manifest.Object{
+		Digest: digestOf(p.stored.sum), Size: int64(len(stored)),
+		Plain: plain, PlainSize: p.plainSize, Encrypted: p.sealer != nil,
 	}}, nil
 }
+
+// Reclaim takes the memory of stored bytes back that nobody needs any more. Objects to come stand in it.
+func (p *Packer) Reclaim(stored []byte) { p.stored.take(stored) }
 
 // Pack is Begin, Write and Finish of plain bytes that are in memory anyway.
 func (p *Packer) Pack(plain []byte) (Packed, error) {
@@ -177,7 +183,7 @@ func (p *Packer) Pack(plain []byte) (Packed, error) {
 	if _, err := p.Write(plain); err != nil {
 		return Packed{}, err
 	}
-	return p.Finish()
+	return p.Finish(manifest.DigestOf(plain))
 }
 
 func (p *Packer) failed(step string, err error) error {

@@ -3,6 +3,7 @@ package packing_test
 import (
 	"bytes"
 	"errors"
+	"math"
 	"strings"
 	"testing"
 
@@ -64,7 +65,7 @@ func TestPackedObjectsUnpack(t *testing.T) {
 			t.Fatal(err)
 		}
 		write(t, packer, plain)
-		packed, err := packer.Finish()
+		packed, err := packer.Finish(manifest.DigestOf(plain))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -104,7 +105,7 @@ func TestPackerGivesEqualBytesWhateverCameBefore(t *testing.T) {
 			t.Fatal(err)
 		}
 		write(t, used[level], plain)
-		got, err := used[level].Finish()
+		got, err := used[level].Finish(manifest.DigestOf(plain))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -150,7 +151,7 @@ func TestPackedObjectsHaveRoomForASaltLater(t *testing.T) {
 	}
 }
 
-func TestPackerBoundsWhatFinishGives(t *testing.T) {
+func TestPackerBoundsWhatItGives(t *testing.T) {
 	t.Parallel()
 	mine := newKey(t)
 	rapid.Check(t, func(t *rapid.T) {
@@ -158,21 +159,27 @@ func TestPackerBoundsWhatFinishGives(t *testing.T) {
 		if rapid.Bool().Draw(t, "encrypted") {
 			options.Recipients = mine.recipients
 		}
+		plain := content.Draw(t, "plain")
 		packer := newPacker(t, options)
-		if err := packer.Begin(); err != nil {
-			t.Fatal(err)
-		}
-		write(t, packer, content.Draw(t, "plain"))
-		bound := packer.Size()
-		packed, err := packer.Finish()
+		packed, err := packer.Pack(plain)
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Close to it too, or a splitter would end objects too soon: it guesses at what is not compressed yet.
-		if size := packed.Object.Size; size > bound || bound > size+129<<10 {
-			t.Fatalf("got bound %d of %d stored bytes", bound, size)
+		if bound := packer.Most(int64(len(plain))); packed.Object.Size > bound {
+			t.Fatalf("got bound %d of %d stored bytes", bound, packed.Object.Size)
 		}
 	})
+}
+
+// Close to it too, or a splitter would end objects too soon.
+func TestPackerIsSureOfNearlyAWholeObject(t *testing.T) {
+	t.Parallel()
+	for name, options := range map[string]packing.Options{"Plain": {}, "Encrypted": {Recipients: newKey(t).recipients}} {
+		packer := newPacker(t, options)
+		if most := int64(manifest.MaxObject); !packer.Fits(most-100_000) || packer.Fits(most) || packer.Fits(math.MaxInt64) {
+			t.Errorf("%s: want room for nearly %d plain bytes and no more", name, most)
+		}
+	}
 }
 
 func TestPackerFillsObjectsToTheirBound(t *testing.T) {
@@ -180,17 +187,11 @@ func TestPackerFillsObjectsToTheirBound(t *testing.T) {
 	for name, options := range map[string]packing.Options{"Plain": {}, "Encrypted": {Recipients: newKey(t).recipients}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			packer, rows := newPacker(t, options), noise(manifest.MaxObject+100_000)
-			if err := packer.Begin(); err != nil {
-				t.Fatal(err)
+			packer, rows, size := newPacker(t, options), noise(manifest.MaxObject), 0
+			for packer.Fits(int64(size) + 100_000) {
+				size += 100_000
 			}
-			for packer.Fits(100_000) {
-				if _, err := packer.Write(rows[:100_000]); err != nil {
-					t.Fatal(err)
-				}
-				rows = rows[100_000:]
-			}
-			packed, err := packer.Finish()
+			packed, err := packer.Pack(rows[:size])
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -216,7 +217,7 @@ func TestPackerRefusesMoreThanAnObjectMayHave(t *testing.T) {
 			if _, again := packer.Write([]byte("more")); !errors.Is(again, packing.ErrTooLarge) {
 				t.Fatalf("write after: got error %v", again)
 			}
-			if _, again := packer.Finish(); !errors.Is(again, packing.ErrTooLarge) {
+			if _, again := packer.Finish(""); !errors.Is(again, packing.ErrTooLarge) {
 				t.Fatalf("finish after: got error %v", again)
 			}
 			if _, err := packer.Pack([]byte("next")); err != nil {
@@ -255,7 +256,7 @@ func TestPackerTakesALargeValueThatCompresses(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	packed, err := packer.Finish()
+	packed, err := packer.Finish("")
 	if err != nil || packed.Object.PlainSize != 200<<20 || packed.Object.Size > 1<<20 {
 		t.Fatalf("got %+v, %v", packed.Object, err)
 	}
@@ -266,12 +267,12 @@ func TestPackerRefusesUseOutOfOrder(t *testing.T) {
 	packer := newPacker(t, packing.Options{})
 	_, err := packer.Write(nil)
 	wantClass(t, err, fault.Bug)
-	_, err = packer.Finish()
+	_, err = packer.Finish("")
 	wantClass(t, err, fault.Bug)
 	if _, err := packer.Pack(nil); err != nil {
 		t.Fatal(err)
 	}
-	_, err = packer.Finish()
+	_, err = packer.Finish("")
 	wantClass(t, err, fault.Bug)
 	_, err = packer.Write([]byte("late"))
 	wantClass(t, err, fault.Bug)

@@ -1,9 +1,10 @@
 // Package packing owns how plain bytes become the stored bytes of one object of the archive, and back.
 //
 // Stored bytes are one zstd frame with the plain bytes, in age encryption if there are recipients; or behind it, not
-// encrypted, a skippable frame with the salt. Both sides are hashed while the bytes pass. Unpacking believes nothing:
-// size and digest of the stored bytes first, then decryption, then decompression within the size that the object
-// states, then size and digest of the plain bytes.
+// encrypted, a skippable frame with the salt. A packer hashes what is to be stored; the digest of the plain bytes is its
+// caller's, who has hashed them to see whether they must be packed at all. Unpacking believes nothing: size and digest of
+// the stored bytes first, then decryption, then decompression within the size that the object states, then size and
+// digest of the plain bytes.
 //
 // Invariants: no object has more than manifest.MaxObject stored bytes; without recipients, equal plain bytes and level
 // give equal stored bytes, whatever the packer packed before; what Unpack returns has the plain digest that the
@@ -19,7 +20,7 @@ import "tidemark/shared/manifest"
 
 // Packed is an object ready to be stored.
 type Packed struct {
-	Stored []byte // the packer's memory: valid until its next Begin
+	Stored []byte // the caller's, who may give its memory back: Packer.Reclaim
 	Object manifest.Object
 }
 
@@ -30,12 +31,11 @@ const (
 	maxWindow = 8 << 20
 )
 
-// What zstd adds at most to what it cannot compress, and how much it holds back before it writes a block.
+// What zstd adds at most to what it cannot compress.
 const (
-	frameOverhead = 32        // a frame's header and its last, empty block
-	blockOverhead = 3         // a block's header
-	smallestBlock = 64 << 10  // of what fills a block
-	largestBlock  = 128 << 10 // of input that is not yet in any block
+	frameOverhead = 32       // a frame's header and its last, empty block
+	blockOverhead = 3        // a block's header
+	smallestBlock = 64 << 10 // of what fills a block
 )
 
 // What age adds to each part of its payload. The last part is the only one that may be short, and none follows it.

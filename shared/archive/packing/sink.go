@@ -2,7 +2,6 @@ package packing
 
 import (
 	"hash"
-	"io"
 
 	"tidemark/shared/manifest"
 )
@@ -14,6 +13,7 @@ const smallObject = 1 << 20
 // sink holds and hashes the stored bytes of one object, and never more than an object may have.
 type sink struct {
 	content []byte
+	spare   [][]byte // memory of objects that are over
 	sum     hash.Hash
 }
 
@@ -36,18 +36,31 @@ func (s *sink) Write(stored []byte) (int, error) {
 }
 
 func (s *sink) reset() {
+	if last := len(s.spare) - 1; s.content == nil && last >= 0 {
+		s.content, s.spare = s.spare[last], s.spare[:last]
+	}
 	s.content = s.content[:0]
 	s.sum.Reset()
 }
 
-// counter counts what it passes on.
-type counter struct {
-	to io.Writer
-	n  int64
+// give leaves the content to the caller.
+func (s *sink) give() []byte {
+	content := s.content
+	s.content = nil
+	return content
 }
 
+func (s *sink) take(content []byte) {
+	if cap(content) > 0 {
+		s.spare = append(s.spare, content[:0])
+	}
+}
+
+// counter counts what it forgets.
+type counter int64
+
+// Write forgets.
 func (c *counter) Write(content []byte) (int, error) {
-	n, err := c.to.Write(content)
-	c.n += int64(n)
-	return n, err
+	*c += counter(len(content))
+	return len(content), nil
 }

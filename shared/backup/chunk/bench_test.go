@@ -7,7 +7,6 @@ import (
 	"slices"
 	"testing"
 
-	"tidemark/shared/archive/packing"
 	"tidemark/shared/backup/backuptest"
 	"tidemark/shared/backup/chunk"
 )
@@ -31,12 +30,11 @@ func rowsOfATable(size int) (stream []byte, rows [][]byte) {
 func BenchmarkCutter(b *testing.B) {
 	const size = 64 << 20
 	stream, rows := rowsOfATable(size)
-	emit := func(packing.Packed, int64) error { return nil }
-	cutRows := func(b *testing.B, packer chunk.Packer) {
+	cutRows := func(b *testing.B, sink chunk.Sink) {
 		b.Helper()
 		b.SetBytes(int64(len(stream)))
 		for b.Loop() {
-			cutter := chunk.New(packer, chunk.Wanted, emit)
+			cutter := chunk.New(sink, chunk.Wanted)
 			write(b, cutter, []byte(backuptest.CopyHeader))
 			for _, row := range rows {
 				write(b, cutter, row)
@@ -48,15 +46,17 @@ func BenchmarkCutter(b *testing.B) {
 		}
 	}
 	b.Run("alone", func(b *testing.B) { cutRows(b, discard{}) })
-	b.Run("with packer", func(b *testing.B) { cutRows(b, newPacker(b)) })
+	b.Run("with packer", func(b *testing.B) { cutRows(b, newObject(b)) })
 	b.Run("packer alone", func(b *testing.B) {
-		packer := newPacker(b)
+		packer := newObject(b).Packer
 		b.SetBytes(int64(len(stream)))
 		for b.Loop() {
 			for part := range slices.Chunk(stream, chunk.Wanted) {
-				if _, err := packer.Pack(part); err != nil {
+				packed, err := packer.Pack(part)
+				if err != nil {
 					b.Fatal(err)
 				}
+				packer.Reclaim(packed.Stored)
 			}
 		}
 	})
@@ -76,7 +76,7 @@ func BenchmarkLongRow(b *testing.B) {
 		b.Run(fmt.Sprintf("%dMiB", size>>20), func(b *testing.B) {
 			b.SetBytes(int64(size))
 			for b.Loop() {
-				cutter := chunk.New(discard{}, chunk.Wanted, func(packing.Packed, int64) error { return nil })
+				cutter := chunk.New(discard{}, chunk.Wanted)
 				for part := range slices.Chunk(stream, 64<<10) {
 					write(b, cutter, part)
 				}

@@ -11,11 +11,10 @@ import (
 	"errors"
 	"fmt"
 
-	"tidemark/shared/archive/packing"
 	"tidemark/shared/fault"
 )
 
-// Wanted is the size of a chunk, in plain bytes. Twice as much, compressed by nothing, still is an object.
+// Wanted is the size of a chunk, in plain bytes. Nearly twice as much, compressed by nothing, still is an object.
 const Wanted = 32 << 20
 
 // header is how a stream begins: signature, no flags, no extension. trailer is how it ends.
@@ -24,19 +23,19 @@ const (
 	trailer = "\xff\xff"
 )
 
-// Packer takes the bytes of one chunk after the other: a packing.Packer.
-type Packer interface {
+// Sink takes the plain bytes of one chunk after the other.
+type Sink interface {
 	Begin() error
 	Write(plain []byte) (int, error)
+	// Fits says whether the chunk surely is an object with n more plain bytes.
 	Fits(n int) bool
-	Finish() (packing.Packed, error)
+	Finish(rows int64) error
 }
 
 // Cutter cuts one stream.
 type Cutter struct {
-	packer Packer
+	sink   Sink
 	wanted int
-	emit   func(packed packing.Packed, rows int64) error
 
 	failed error  // why the stream cannot go on
 	began  bool   // the stream's header was read
@@ -45,21 +44,15 @@ type Cutter struct {
 	open   bool   // a chunk was begun
 	size   int    // of its plain bytes
 	rows   int64
-	buffer []byte // rows that the packer does not have yet
 }
 
-// New cuts a stream into chunks of about wanted plain bytes. Each is given to emit, whose packed bytes are the packer's: valid
-// until emit returns.
-func New(packer Packer, wanted int, emit func(packed packing.Packed, rows int64) error) *Cutter {
-	return &Cutter{packer: packer, wanted: wanted, emit: emit}
-}
-
-const buffered = 256 << 10
+// New cuts a stream into chunks of about wanted plain bytes.
+func New(sink Sink, wanted int) *Cutter { return &Cutter{sink: sink, wanted: wanted} }
 
 // Write takes a part of the stream. The server sends a row at a time, which is then not copied. Once it failed, every call
 // fails: after a row that is lost nothing is whole.
 //
-// Errors: fault.Bug for another form than COPY's; the packer's, and what emit returned.
+// Errors: fault.Bug for another form than COPY's; the sink's.
 func (c *Cutter) Write(part []byte) (int, error) {
 	if c.failed != nil {
 		return 0, c.failed
@@ -139,7 +132,7 @@ func rowSize(part []byte) (int, error) {
 
 // row puts a row into the open chunk, or into the next.
 func (c *Cutter) row(row []byte) error {
-	full := c.size >= c.wanted || !c.packer.Fits(len(c.buffer)+len(row)+len(trailer))
+	full := c.size >= c.wanted || !c.sink.Fits(len(row)+len(trailer))
 	if c.open && c.rows > 0 && full {
 		if err := c.finish(); err != nil {
 			return err
@@ -149,17 +142,8 @@ func (c *Cutter) row(row []byte) error {
 		return err
 	}
 	c.rows, c.size = c.rows+1, c.size+len(row)
-	if len(row) >= buffered { // a large one is not copied once more
-		if err := c.flush(); err != nil {
-			return err
-		}
-		return c.pass(row)
-	}
-	c.buffer = append(c.buffer, row...)
-	if len(c.buffer) < buffered {
-		return nil
-	}
-	return c.flush()
+	_, err := c.sink.Write(row)
+	return err
 }
 
 func (c *Cutter) begin() error {
@@ -167,32 +151,19 @@ func (c *Cutter) begin() error {
 		return nil
 	}
 	c.open, c.rows, c.size = true, 0, 0
-	c.buffer = append(c.buffer[:0], header...)
-	return c.packer.Begin()
-}
-
-func (c *Cutter) flush() error {
-	err := c.pass(c.buffer)
-	c.buffer = c.buffer[:0]
-	return err
-}
-
-func (c *Cutter) pass(plain []byte) error {
-	_, err := c.packer.Write(plain)
+	if err := c.sink.Begin(); err != nil {
+		return err
+	}
+	_, err := c.sink.Write([]byte(header))
 	return err
 }
 
 func (c *Cutter) finish() error {
-	c.buffer = append(c.buffer, trailer...)
-	if err := c.flush(); err != nil {
-		return err
-	}
-	packed, err := c.packer.Finish()
-	if err != nil {
+	if _, err := c.sink.Write([]byte(trailer)); err != nil {
 		return err
 	}
 	c.open = false
-	return c.emit(packed, c.rows)
+	return c.sink.Finish(c.rows)
 }
 
 // ErrCutShort says that the stream ended before its end was said.

@@ -133,11 +133,8 @@ func TestCutterWithRowsAsLargeAsAnObject(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			var cuts []int64
-			cutter := chunk.New(newPacker(t), chunk.Wanted, func(_ packing.Packed, rows int64) error {
-				cuts = append(cuts, rows)
-				return nil
-			})
+			into := newObject(t)
+			cutter := chunk.New(into, chunk.Wanted)
 			_, err := io.Copy(cutter, bytes.NewReader(backuptest.CopyOf(c.rows...)))
 			closed := cutter.Close()
 			if c.want != nil {
@@ -146,8 +143,8 @@ func TestCutterWithRowsAsLargeAsAnObject(t *testing.T) {
 				}
 				return
 			}
-			if err := errors.Join(err, closed); err != nil || !slices.Equal(cuts, c.cuts) {
-				t.Errorf("got chunks of %d rows, %v, want %d", cuts, err, c.cuts)
+			if err := errors.Join(err, closed); err != nil || !slices.Equal(into.cuts, c.cuts) {
+				t.Errorf("got chunks of %d rows, %v, want %d", into.cuts, err, c.cuts)
 			}
 		})
 	}
@@ -162,7 +159,7 @@ func noise(size int) []byte {
 // These two are not parallel, so that nobody else allocates meanwhile.
 func TestCutterAllocatesNothingForARow(t *testing.T) {
 	row := backuptest.AppendRow(nil, []byte("12345678"), nil, bytes.Repeat([]byte("x"), 200))
-	cutter := chunk.New(&box{limit: noLimit, content: make([]byte, 0, 8<<20)}, noLimit, collect(new([]piece)))
+	cutter := chunk.New(&box{limit: noLimit, content: make([]byte, 0, 8<<20)}, noLimit)
 	for _, part := range [][]byte{[]byte(backuptest.CopyHeader), bytes.Repeat(row, 4000)} {
 		if _, err := cutter.Write(part); err != nil {
 			t.Fatal(err)
@@ -184,7 +181,7 @@ func TestCutterTakesMemoryForALongRowInProportion(t *testing.T) {
 		stream := backuptest.CopyOf([][]byte{make([]byte, size)})
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		cutter := chunk.New(discard{}, chunk.Wanted, func(packing.Packed, int64) error { return nil })
+		cutter := chunk.New(discard{}, chunk.Wanted)
 		for part := range slices.Chunk(stream, 64<<10) {
 			if _, err := cutter.Write(part); err != nil {
 				t.Fatal(err)
@@ -201,10 +198,10 @@ func TestCutterTakesMemoryForALongRowInProportion(t *testing.T) {
 	}
 }
 
-// discard is a packer that keeps nothing.
+// discard is a sink that keeps nothing.
 type discard struct{}
 
-func (discard) Begin() error                        { return nil }
-func (discard) Write(plain []byte) (int, error)     { return len(plain), nil }
-func (discard) Fits(int) bool                       { return true }
-func (discard) Finish() (p packing.Packed, _ error) { return p, nil }
+func (discard) Begin() error                    { return nil }
+func (discard) Write(plain []byte) (int, error) { return len(plain), nil }
+func (discard) Fits(int) bool                   { return true }
+func (discard) Finish(int64) error              { return nil }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"testing"
 
-	"tidemark/shared/archive/packing"
 	"tidemark/shared/backup/backuptest"
 	"tidemark/shared/backup/chunk"
 	"tidemark/shared/fault"
@@ -55,24 +54,34 @@ func TestCutterRefusesAnotherForm(t *testing.T) {
 // A row that was lost on its way must not be missing from a stream that then ends as it should.
 func TestCutterStaysFailed(t *testing.T) {
 	t.Parallel()
-	refused := errors.New("the store is full")
-	calls := 0
-	cutter := chunk.New(&box{limit: noLimit}, 1, func(packing.Packed, int64) error {
-		if calls++; calls == 1 {
-			return refused
-		}
-		return nil
-	})
+	into := &full{}
+	cutter := chunk.New(into, 1)
 	stream := aStream()
 	for _, part := range [][]byte{stream[:40], stream[40:]} {
 		if n, err := cutter.Write(part); err == nil && n != len(part) {
 			t.Fatalf("got %d of %d bytes and no error", n, len(part))
 		}
 	}
-	if err := cutter.Close(); !errors.Is(err, refused) {
-		t.Errorf("got %v, want what emit returned", err)
+	if err := cutter.Close(); !errors.Is(err, errFull) {
+		t.Errorf("got %v, want what the sink returned", err)
 	}
-	if calls != 1 {
-		t.Errorf("got %d chunks, want none after the failure", calls)
+	if into.calls != 1 {
+		t.Errorf("got %d chunks, want none after the failure", into.calls)
 	}
+}
+
+var errFull = errors.New("the store is full")
+
+// full is a sink that loses its first chunk.
+type full struct {
+	discard
+
+	calls int
+}
+
+func (f *full) Finish(int64) error {
+	if f.calls++; f.calls == 1 {
+		return errFull
+	}
+	return nil
 }

@@ -7,7 +7,6 @@ import (
 	"tidemark/shared/archive/packing"
 	"tidemark/shared/backup/chunk"
 	"tidemark/shared/fault"
-	"tidemark/shared/manifest"
 )
 
 // failer is what *testing.T, *testing.B and *rapid.T have in common.
@@ -17,19 +16,44 @@ type failer interface {
 	Fatal(args ...any)
 }
 
-func newPacker(t failer) *packing.Packer {
+// object is a sink that packs each chunk as an object.
+type object struct {
+	*packing.Packer
+
+	size int64
+	cuts []int64 // rows of each
+}
+
+func newObject(t failer) *object {
 	t.Helper()
 	packer, err := packing.NewPacker(packing.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return packer
+	return &object{Packer: packer}
 }
 
-// box is a packer that compresses nothing and takes no more than an object of its limit.
+func (o *object) Begin() error { o.size = 0; return o.Packer.Begin() }
+
+func (o *object) Fits(n int) bool { return o.Packer.Fits(o.size + int64(n)) }
+
+func (o *object) Write(plain []byte) (int, error) {
+	o.size += int64(len(plain))
+	return o.Packer.Write(plain)
+}
+
+func (o *object) Finish(rows int64) error {
+	o.cuts = append(o.cuts, rows)
+	packed, err := o.Packer.Finish("")
+	o.Reclaim(packed.Stored)
+	return err
+}
+
+// box is a sink that takes no more than an object of its limit.
 type box struct {
 	limit   int
 	content []byte
+	pieces  []piece
 }
 
 func (b *box) Begin() error { b.content = b.content[:0]; return nil }
@@ -43,10 +67,9 @@ func (b *box) Write(plain []byte) (int, error) {
 	return len(plain), nil
 }
 
-func (b *box) Finish() (packing.Packed, error) {
-	return packing.Packed{
-		Stored: b.content, Object: manifest.Object{Plain: manifest.DigestOf(b.content), PlainSize: int64(len(b.content))},
-	}, nil
+func (b *box) Finish(rows int64) error {
+	b.pieces = append(b.pieces, piece{slices.Clone(b.content), rows})
+	return nil
 }
 
 // piece is a chunk as it was given.
@@ -55,25 +78,19 @@ type piece struct {
 	rows  int64
 }
 
-// collect keeps what a cutter gives.
-func collect(into *[]piece) func(packing.Packed, int64) error {
-	return func(packed packing.Packed, rows int64) error {
-		*into = append(*into, piece{slices.Clone(packed.Stored), rows})
-		return nil
-	}
-}
-
 // cut gives the chunks of a stream that comes in parts of these sizes, again and again.
 func cut(stream []byte, limit, wanted int, sizes ...int) (pieces []piece, err error) {
-	cutter := chunk.New(&box{limit: limit}, wanted, collect(&pieces))
+	into := &box{limit: limit}
+	cutter := chunk.New(into, wanted)
 	for i := 0; len(stream) > 0; i++ {
 		n := min(max(sizes[i%len(sizes)], 1), len(stream))
 		part := bytes.Clone(stream[:n]) // nobody may keep it
 		if _, err := cutter.Write(part); err != nil {
-			return pieces, err
+			return into.pieces, err
 		}
 		clear(part)
 		stream = stream[n:]
 	}
-	return pieces, cutter.Close()
+	err = cutter.Close()
+	return into.pieces, err
 }

@@ -28,6 +28,8 @@ type Kafka struct {
 	Mechanism  string // empty: nobody logs in
 	User       string
 	Password   secret.Text
+	Secret     secret.Name   // holds the password, and the user where none is named; zero: Password
+	SecretTTL  time.Duration // how long it is believed; whoever reads the process's variables sets it
 	// Development allows connections in the clear to other machines.
 	Development bool
 	Timeout     time.Duration // of one question with all its attempts
@@ -97,21 +99,33 @@ func loginVariables() []setting.Field[Kafka] {
 			return nil
 		}),
 		setting.Scalar(setting.Setting{
-			Name: "TIDEMARK_KAFKA_USER", Meaning: "User of SCRAM or PLAIN, with TIDEMARK_KAFKA_PASSWORD.",
+			Name: "TIDEMARK_KAFKA_USER", Meaning: "User of SCRAM or PLAIN, with TIDEMARK_KAFKA_PASSWORD or TIDEMARK_KAFKA_SECRET.",
 		}, text(), func(k *Kafka) *string { return &k.User }),
 		setting.Scalar(setting.Setting{
+			Name: "TIDEMARK_KAFKA_SECRET", Withheld: true, Example: "AmazonMSK_tidemark",
+			Meaning: "Secret of AWS Secrets Manager with the password of SCRAM or PLAIN, in place of TIDEMARK_KAFKA_PASSWORD, and, where " +
+				"TIDEMARK_KAFKA_USER is not set, with the user: JSON with username and password, or the password as plain text.",
+		}, secretName(), func(k *Kafka) *secret.Name { return &k.Secret }),
+		setting.Scalar(setting.Setting{
 			Name: "TIDEMARK_KAFKA_PASSWORD", Secret: true, Meaning: "Password of TIDEMARK_KAFKA_USER.",
-		}, password(), func(k *Kafka) *secret.Text { return &k.Password }).Always(func(k Kafka) error {
-			takes, given := k.Mechanism != "" && k.Mechanism != IAM, k.User != "" || !k.Password.IsZero()
-			switch {
-			case takes && (k.User == "" || k.Password.IsZero()):
-				return errors.New("and TIDEMARK_KAFKA_USER are what " + k.Mechanism + " takes: set both")
-			case !takes && given:
-				return errors.New("and TIDEMARK_KAFKA_USER are for SCRAM and PLAIN: set TIDEMARK_KAFKA_SASL_MECHANISM, or neither of them")
-			}
-			return nil
-		}),
+		}, password(), func(k *Kafka) *secret.Text { return &k.Password }).Always(loginFits),
 	}
+}
+
+// loginFits says whether what the mechanism takes is there, once, and nothing else.
+func loginFits(k Kafka) error {
+	takes, named := k.Mechanism != "" && k.Mechanism != IAM, !k.Secret.IsZero()
+	switch {
+	case named && !k.Password.IsZero():
+		return errors.New("and TIDEMARK_KAFKA_SECRET exclude each other: set one of them")
+	case !takes && named:
+		return errors.New("and TIDEMARK_KAFKA_SECRET are for SCRAM and PLAIN: set TIDEMARK_KAFKA_SASL_MECHANISM, or neither of them")
+	case takes && !named && (k.User == "" || k.Password.IsZero()):
+		return errors.New("and TIDEMARK_KAFKA_USER are what " + k.Mechanism + " takes: set both, or TIDEMARK_KAFKA_SECRET")
+	case !takes && (k.User != "" || !k.Password.IsZero()):
+		return errors.New("and TIDEMARK_KAFKA_USER are for SCRAM and PLAIN: set TIDEMARK_KAFKA_SASL_MECHANISM, or neither of them")
+	}
+	return nil
 }
 
 func encrypted(k Kafka) error {
@@ -151,6 +165,10 @@ func text() setting.Rule[string] { return withoutZero("any text without a zero b
 
 func withoutZero(takes string) setting.Rule[string] {
 	return setting.Text(takes, func(given string) (string, error) { return given, refuseZero(given) })
+}
+
+func secretName() setting.Rule[secret.Name] {
+	return setting.Text("the ARN or the name of a secret, with #KEY behind it for another key than password", secret.ParseName)
 }
 
 func password() setting.Rule[secret.Text] {

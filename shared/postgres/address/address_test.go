@@ -21,6 +21,27 @@ func TestParse(t *testing.T) {
 			t.Errorf("got %s:%d/%s within %s", got.Host, got.Port, got.Database, got.ConnectTimeout)
 		}
 	})
+	t.Run("RefusesAnotherMachineWithoutAWordOnEncryption", func(t *testing.T) {
+		t.Parallel()
+		for text, taken := range map[string]bool{
+			"postgres://me@db.example.com/shop":                                    false,
+			"postgres://me:sslmode=x@db.example.com/shop":                          false,
+			"postgres://me@127.0.0.1,db.example.com/shop":                          false,
+			"host=10.0.0.1 user=me":                                                false,
+			"host=db.example.com user=me sslmode=require":                          true,
+			"postgres://me@db.example.com/shop?application_name=b&sslmode=disable": true,
+			"postgres://me@127.0.0.1,db.example.com/shop?sslmode=verify-ca":        true,
+			"postgres://me@localhost/shop":                                         true,
+			"postgres://me@[::1]:5433/shop":                                        true,
+			"host=/var/run/postgresql user=me":                                     true,
+		} {
+			if _, err := address.Parse(text, time.Second); (err == nil) != taken {
+				t.Errorf("%s: got %v, want it taken: %t", text, err, taken)
+			} else if err != nil && (!fault.Is(err, fault.Misconfigured) || !strings.Contains(fault.HintOf(err), "verify-full")) {
+				t.Errorf("%s: got %v, want it misconfigured, with the word to say", text, err)
+			}
+		}
+	})
 	t.Run("RefusesWithoutRepeatingThePassword", func(t *testing.T) {
 		t.Parallel()
 		for _, text := range []string{

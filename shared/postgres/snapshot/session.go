@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"tidemark/shared/postgres"
 	"tidemark/shared/postgres/capture"
 )
 
@@ -35,7 +36,7 @@ func (s *Source) connect(ctx context.Context) (*pgx.Conn, error) {
 		}
 		return conn, err
 	}
-	conn, err := pgx.ConnectConfig(ctx, own)
+	conn, err := postgres.Connect(ctx, own)
 	if err != nil {
 		return nil, fmt.Errorf("connect to the database: %w", classify(err))
 	}

@@ -52,7 +52,7 @@ func connect(ctx context.Context, config *pgconn.Config, timeout time.Duration, 
 	if own.ValidateConnect == nil {
 		own.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
 	}
-	pg, err := pgconn.ConnectConfig(context.WithValue(ctx, connecting{}, true), own)
+	pg, err := postgres.ConnectLow(context.WithValue(ctx, connecting{}, true), own)
 	if err != nil {
 		return nil, fmt.Errorf("connect to the database: %w", postgres.Classify(err))
 	}

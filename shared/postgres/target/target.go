@@ -48,7 +48,9 @@ type Options struct {
 	Replaying bool
 	// Unprepared keeps statements from being prepared, for poolers that give a session another connection.
 	Unprepared bool
-	Now        func() time.Time
+	// Logins gives the login of each connection. Nil: the address's own.
+	Logins postgres.Logins
+	Now    func() time.Time
 }
 
 func (o Options) withDefaults() Options {
@@ -108,6 +110,10 @@ func New(options Options) (*Target, error) {
 		return nil, fault.New(fault.Misconfigured, "the database's address does not parse").
 			WithHint("want postgres://USER@HOST:PORT/DATABASE, with the password in TIDEMARK_DATABASE_PASSWORD")
 	}
+	if err := postgres.CheckEncryption(options.Database, address); err != nil {
+		return nil, err
+	}
+	postgres.LogInWith(address, options.Logins)
 	t := &Target{
 		options: options,
 		address: address,

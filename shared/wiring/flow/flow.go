@@ -12,6 +12,7 @@ import (
 	"tidemark/shared/config"
 	"tidemark/shared/position"
 	"tidemark/shared/postgres/target"
+	"tidemark/shared/wiring/login"
 )
 
 // Mode says who applies.
@@ -29,6 +30,7 @@ func New(process *config.Process, file *config.Flow, mode Mode) (*target.Target,
 		Route: route(file.Routes), IgnoreUnknownTables: file.IgnoreUnknownTables,
 		Connections: process.Connections, ConnectTimeout: process.ConnectTimeout,
 		Unprepared: !process.PreparedStatements, Replaying: !mode.Replaying.IsZero(), Now: mode.Now,
+		Logins: login.Database(process, mode.Now),
 	})
 	if err != nil {
 		return nil, nil, err

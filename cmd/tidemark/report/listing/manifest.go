@@ -7,6 +7,7 @@ import (
 
 	"tidemark/cmd/tidemark/report"
 	"tidemark/shared/archive/history"
+	"tidemark/shared/archive/notice/verification"
 	"tidemark/shared/manifest"
 	"tidemark/shared/manifest/body"
 )
@@ -18,6 +19,10 @@ type Manifest struct {
 	Body    body.Body
 	Objects []manifest.Object // everything that it refers to; none when the body could not be read
 	Problem error             // why it cannot be used
+	Log     Log
+
+	Report  *verification.Report // the newest one that counts; nil without one
+	Ignored []string             // reports that count for nothing
 }
 
 // IsRead says whether the body was read and is the one that was signed.

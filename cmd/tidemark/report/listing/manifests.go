@@ -17,14 +17,11 @@ type Manifests struct {
 	Now      time.Time
 }
 
-// unknownLog is what this release knows of the log behind a cut: it asks no brokers.
-const unknownLog = "unknown"
-
 // Print prints it for a screen.
 func (m Manifests) Print(out io.Writer) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	write := func(form string, args ...any) { _, _ = fmt.Fprintf(table, form, args...) } // Flush gives the writer's error
-	write("MANIFEST\tRUN\tAGE\tSIZE\tOBJECTS\tCUT\tLOG\tCOPIES\tSTATE\n")
+	write("MANIFEST\tRUN\tAGE\tSIZE\tOBJECTS\tCUT\tLOG\tCOPIES\tVERIFIED\tSTATE\n")
 	for _, listed := range m.List {
 		bytes, number, cut := "-", "-", "-"
 		if listed.IsRead() {
@@ -32,11 +29,11 @@ func (m Manifests) Print(out io.Writer) error {
 			bytes, number = report.Size(listed.bytes()), fmt.Sprint(len(listed.Objects))
 			cut = fmt.Sprintf("%s, sum %s", report.Count(partitions, "partition"), sum)
 		}
-		write("%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", listed.number(), listed.Run[:8], report.Age(m.Now.Sub(listed.created())), bytes, number, cut,
-			unknownLog, listed.places(), listed.state())
+		write("%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", listed.number(), listed.Run[:8], report.Age(m.Now.Sub(listed.created())), bytes, number, cut,
+			listed.Log, listed.places(), listed.attested(m.Now), listed.state())
 	}
-	for _, warning := range m.Warnings {
-		write("warning: %s\n", report.OneLine(warning))
+	for _, line := range m.notes() {
+		write("%s\n", line)
 	}
 	return table.Flush()
 }
@@ -54,8 +51,10 @@ type manifestJSON struct {
 	Bytes      int64           `json:"bytes,string"` // stored, of everything that it refers to
 	Partitions int             `json:"partitions"`
 	CutSum     position.Offset `json:"cut_sum,string"`
-	Log        string          `json:"log"` // unknown
+	Log        string          `json:"log"`
+	LogWhy     string          `json:"log_why,omitempty"` // of any but replayable
 	Copies     []copyOfJSON    `json:"copies"`
+	Verified   *reportJSON     `json:"verified"` // the newest report; null without one
 }
 
 type copyOfJSON struct {
@@ -67,9 +66,10 @@ type copyOfJSON struct {
 func (m Manifest) form() manifestJSON {
 	form := manifestJSON{
 		Manifest: m.number(), Run: m.Run.String(), Created: m.created(), State: m.verdict(), Kept: m.Kept, Late: m.Late(),
-		Objects: len(m.Objects), Bytes: m.bytes(), Log: unknownLog, Copies: []copyOfJSON{},
+		Objects: len(m.Objects), Bytes: m.bytes(), Log: m.Log.String(), LogWhy: m.Log.Why, Copies: []copyOfJSON{},
 	}
 	form.Partitions, form.CutSum = m.cut()
+	form.Verified = m.reportForm()
 	if m.Problem != nil {
 		form.Problem = report.OneLine(m.Problem.Error())
 	}

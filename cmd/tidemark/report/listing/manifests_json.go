@@ -13,7 +13,7 @@ func (m Manifests) PrintJSON(out io.Writer) error {
 	form := struct {
 		Manifests []manifestJSON `json:"manifests"`
 		Warnings  []string       `json:"warnings"`
-	}{[]manifestJSON{}, append([]string{}, m.Warnings...)}
+	}{[]manifestJSON{}, append([]string{}, m.warnings()...)}
 	for _, listed := range m.List {
 		form.Manifests = append(form.Manifests, listed.form())
 	}

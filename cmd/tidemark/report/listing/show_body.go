@@ -28,7 +28,7 @@ func (m Manifest) printSnapshot(page *page) {
 	page.line("objects\t%d, %s stored", len(m.Objects), report.Size(m.bytes()))
 	page.head("FLOW\tPARTITION\tNEXT OFFSET\tGENERATION\tNEWEST RECORD\tLOG")
 	for _, p := range m.Body.Cut {
-		newest, log := "-", unknownLog
+		newest, log := "-", string(UnknownLog)
 		if p.RecordTime != nil {
 			newest = report.Stamp(*p.RecordTime)
 		}

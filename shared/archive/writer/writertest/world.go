@@ -115,7 +115,9 @@ func (w *World) pack(plain []byte) (packing.Packed, error) {
 	w.packer.mu.Lock()
 	defer w.packer.mu.Unlock()
 	packed, err := w.packer.Pack(plain)
-	packed.Stored = slices.Clone(packed.Stored)
+	own := slices.Clone(packed.Stored)
+	w.packer.Reclaim(packed.Stored)
+	packed.Stored = own
 	return packed, err
 }
 
