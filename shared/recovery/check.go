@@ -75,16 +75,21 @@ func (in *inspection) refused() error {
 }
 
 func (in *inspection) ask(ctx context.Context) (err error) {
-	var names []string
-	seen := map[string]bool{}
-	for _, p := range in.body.Cut {
-		if !seen[p.Topic] {
-			seen[p.Topic] = true
-			names = append(names, p.Topic)
+	names := topicsOf(in.body.Cut)
+	for _, topics := range in.options.Flows {
+		for _, name := range topics {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
 		}
 	}
 	if in.topics, err = in.options.Log.Topics(ctx, names); err != nil {
 		return fmt.Errorf("describe %d topics: %w", len(names), err)
+	}
+	for _, name := range slices.Sorted(slices.Values(names)) {
+		if _, exists := in.topics[name]; !exists && !hasTopic(in.body.Cut, name) {
+			in.warnings = append(in.warnings, fmt.Sprintf("the log has no topic %s, which a flow file names", name))
+		}
 	}
 	var partitions []position.Partition
 	for name, topic := range in.topics {
@@ -98,6 +103,16 @@ func (in *inspection) ask(ctx context.Context) (err error) {
 	return nil
 }
 
+// topicsOf are a cut's topics.
+func topicsOf(cut body.Cut) (names []string) {
+	for _, p := range cut {
+		if !slices.Contains(names, p.Topic) {
+			names = append(names, p.Topic)
+		}
+	}
+	return names
+}
+
 // place names a partition of a flow in a cut.
 type place struct {
 	flow, topic string
@@ -106,7 +121,7 @@ type place struct {
 
 func placeOf(p body.Partition) place { return place{p.Flow, p.Topic, p.Partition} }
 
-// partitions are those of the cut and those that its topics got since, which begin at 0. A try that goes on has those that
+// partitions are those of the cut and those that the flows' topics have beside them, which begin at 0. A try that goes on has those that
 // it began with: others are the live function's.
 func (in *inspection) partitions() body.Cut {
 	known := map[place]body.Partition{}
@@ -125,12 +140,28 @@ func (in *inspection) partitions() body.Cut {
 		}
 		return all
 	}
+	reads := map[string]map[string]bool{} // by flow
+	add := func(flow string, topics ...string) {
+		if reads[flow] == nil {
+			reads[flow] = map[string]bool{}
+		}
+		for _, topic := range topics {
+			reads[flow][topic] = true
+		}
+	}
 	for _, p := range in.body.Cut {
-		for number := range in.topics[p.Topic].Partitions {
-			added := body.Partition{Flow: p.Flow, Topic: p.Topic, Partition: number}
-			if _, has := known[placeOf(added)]; !has {
-				known[placeOf(added)] = added
-				all = append(all, added)
+		add(p.Flow, p.Topic)
+	}
+	for flow, topics := range in.options.Flows {
+		add(flow, topics...)
+	}
+	for flow, topics := range reads {
+		for topic := range topics {
+			for number := range in.topics[topic].Partitions {
+				added := body.Partition{Flow: flow, Topic: topic, Partition: number}
+				if _, has := known[placeOf(added)]; !has {
+					all = append(all, added)
+				}
 			}
 		}
 	}

@@ -3,6 +3,7 @@ package recovery
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"tidemark/shared/archive/decision"
 	"tidemark/shared/archive/history"
@@ -22,7 +23,13 @@ func (o Options) exclude(ctx context.Context, h *history.History, in *inspection
 	if len(decisions) == 0 {
 		return nil
 	}
-	topics, err := o.Log.Topics(ctx, topicsOf(decisions))
+	var names []string
+	for _, d := range decisions {
+		if !slices.Contains(names, d.Topic) {
+			names = append(names, d.Topic)
+		}
+	}
+	topics, err := o.Log.Topics(ctx, names)
 	if err != nil {
 		return fmt.Errorf("describe the topics of %d decisions: %w", len(decisions), err)
 	}
@@ -52,17 +59,6 @@ func (in *inspection) generation(d notice.Decision) int64 {
 		}
 	}
 	return 0
-}
-
-func topicsOf(decisions []notice.Decision) (topics []string) {
-	seen := map[string]bool{}
-	for _, d := range decisions {
-		if !seen[d.Topic] {
-			seen[d.Topic] = true
-			topics = append(topics, d.Topic)
-		}
-	}
-	return topics
 }
 
 // stops are where a flow's replay must stop for now: at its ends, and before what may not be read. due are the ranges in which

@@ -298,6 +298,34 @@ func containsApplied(all []recoverytest.Applied, p position.Partition, offset po
 	return false
 }
 
+// TestRunReplaysWhatTheManifestKnowsNothingOf: a topic, or a whole flow, that nothing had come of when the backup was made is
+// replayed from its first record, as long as the log has that.
+func TestRunReplaysWhatTheManifestKnowsNothingOf(t *testing.T) {
+	t.Parallel()
+	first, second := position.Partition{Topic: "late"}, position.Partition{Topic: "later"}
+	late := func(t *testing.T) *recoverytest.World {
+		t.Helper()
+		w := newShop(t)
+		w.Log.Create("late", 1)
+		w.Log.Create("later", 1)
+		w.Flows[shopFlow] = append(w.Flows[shopFlow], "late", "missing")
+		w.Flows["another"] = []string{"later"}
+		w.Log.Append(first, w.Now(), recoverytest.Put("late", "1"))
+		w.Log.Append(second, w.Now(), recoverytest.Put("later", "1"))
+		return w
+	}
+	w := late(t)
+	d := w.Database()
+	mustRun(t, w, d)
+	if got := d.Rows(); got["late"] != "1" || got["later"] != "1" {
+		t.Errorf("got %v, want the rows of both topics", got)
+	}
+	w = late(t)
+	w.Log.Trim(second, 1)
+	_, err := run(t, w, w.Database())
+	wantRefusal(t, err, recovery.LogTruncated, fault.Gap)
+}
+
 // TestRehearsalTakesNoLife: nothing in the buckets changes, and the target never goes live.
 func TestRehearsalTakesNoLife(t *testing.T) {
 	t.Parallel()

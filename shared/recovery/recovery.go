@@ -38,6 +38,10 @@ type Options struct {
 	// Applier makes the applier of a flow, on the database that is being recovered, in the life that it is restored to.
 	Applier func(flow string, life position.Incarnation) (Applier, error)
 
+	// Flows are the topics of each flow. Those of the manifest's flows are replayed, also the ones that the manifest knows nothing
+	// of yet: they begin at 0, as they would have in live apply.
+	Flows map[string][]string
+
 	Manifest     manifest.RunID // that one and no other; zero: the newest that may be used
 	From         Start          // where replay begins
 	Until        End            // where it ends; what lies behind is then held

@@ -38,6 +38,15 @@ type compared struct {
 	lost      []capture.Lost
 }
 
+// equal compares every table with the source's and prints that.
+func (s *stage) equal(ctx context.Context, report *report) (bool, error) {
+	tables, err := s.compare(ctx)
+	if err != nil {
+		return false, err
+	}
+	return report.tables(tables), nil
+}
+
 // compare reads every table of the target as the source's own COPY printed it.
 func (s *stage) compare(ctx context.Context) (tables []compared, err error) {
 	lost, err := capture.LostValues()

@@ -34,6 +34,10 @@ func (s *stage) environment() map[string]string {
 	told["TIDEMARK_DATABASE_URL"] = s.postgres.URL()
 	told["TIDEMARK_FLOW_FILE"] = filepath.Join(s.dir, "flow.yaml")
 	told["TIDEMARK_PARTIAL_REPLIES"] = "true"
+	if s.kafka != nil { // the function asks no brokers; a recovery reads the log itself
+		told["TIDEMARK_KAFKA_BROKERS"] = strings.Join(s.kafka.Brokers(), ",")
+		told["TIDEMARK_KAFKA_TLS"], told["TIDEMARK_KAFKA_DEVELOPMENT"] = "false", "true"
+	}
 	return told
 }
 
@@ -53,9 +57,9 @@ func build(ctx context.Context, records []capture.Record, report *report) (*stag
 		{"building the apply function and the operator's command", s.compile},
 		{"starting a throw-away PostgreSQL", s.startPostgres},
 		{"making the source's tables in the target", s.makeTables},
-		{"tidemark migrate, tidemark init", s.makeLedger},
 		{"tidemark keys generate, for an archive in a folder", s.makeArchive},
-		{"starting Kafka (in process) and publishing the recording", s.publish},
+		{"tidemark migrate, tidemark init", s.makeLedger},
+		{"starting Kafka (in process)", s.startKafka},
 	}
 	for _, step := range steps {
 		report.line("  " + step.say)
@@ -63,7 +67,7 @@ func build(ctx context.Context, records []capture.Record, report *report) (*stag
 			return nil, s.close(fmt.Errorf("%s: %w", step.say, err))
 		}
 	}
-	report.line(fmt.Sprintf("  %d records in %d topics", len(records), len(s.topics)))
+	report.line(fmt.Sprintf("  a recording of %d records in %d topics", len(records), len(s.topics)))
 	return s, nil
 }
 
@@ -116,13 +120,16 @@ func (s *stage) makeLedger(ctx context.Context) error {
 	return nil
 }
 
-func (s *stage) publish(ctx context.Context) (err error) {
+func (s *stage) startKafka(ctx context.Context) (err error) {
 	_, partitions := capture.Topics(s.records)
-	if s.kafka, err = services.StartKafka(ctx, services.KafkaOptions{Topics: partitions}); err != nil {
-		return err
-	}
+	s.kafka, err = services.StartKafka(ctx, services.KafkaOptions{Topics: partitions})
+	return err
+}
+
+// publish appends records to their partitions.
+func (s *stage) publish(ctx context.Context, records []capture.Record) error {
 	runs := map[position.Partition][]record.Record{}
-	for _, r := range s.records {
+	for _, r := range records {
 		runs[r.Partition] = append(runs[r.Partition], r.Record)
 	}
 	var batch record.Batch
@@ -130,7 +137,7 @@ func (s *stage) publish(ctx context.Context) (err error) {
 		batch = append(batch, record.Run{Partition: partition, Records: records})
 	}
 	slices.SortFunc(batch, func(a, b record.Run) int { return a.Partition.Compare(b.Partition) })
-	_, err = s.kafka.Publish(ctx, batch)
+	_, err := s.kafka.Publish(ctx, batch)
 	return err
 }
 

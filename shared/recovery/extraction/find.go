@@ -22,6 +22,11 @@ func find(b body.Body, meant []string) ([]body.Name, error) {
 			all = append(all, body.Name{Schema: d.Schema, Name: d.Name})
 		}
 	}
+	for _, t := range b.Tables {
+		if !slices.Contains(all, t.Name) {
+			all = append(all, t.Name)
+		}
+	}
 	var unknown []error
 	for _, text := range meant {
 		at := slices.IndexFunc(all, func(n body.Name) bool { return spelled(n, text) })

@@ -68,8 +68,8 @@ func New(ctx context.Context, c *config.Recovery, files []string, log recovery.L
 		}),
 	}}
 	r.Options = recovery.Options{
-		Archive: opened, Signers: written.Signers, Pack: written.Pack, HighWater: written.HighWater, Log: log,
-		Database: r.database, Applier: r.applier, NewRunID: wiring.NewRunID, Now: now,
+		Flows: topics(flows), Archive: opened, Signers: written.Signers, Pack: written.Pack, HighWater: written.HighWater, Log: log,
+		Database: r.database, Fits: r.database.Fits, Applier: r.applier, NewRunID: wiring.NewRunID, Now: now,
 		NewIncarnation: func() position.Incarnation { return position.Incarnation(wiring.NewRunID()) },
 	}
 	return r, nil
@@ -110,6 +110,15 @@ func (r *Recovery) applier(name string, life position.Incarnation) (recovery.App
 	}
 	r.targets = append(r.targets, written)
 	return applier, nil
+}
+
+// topics are those of each flow.
+func topics(flows map[string]config.Flow) map[string][]string {
+	of := make(map[string][]string, len(flows))
+	for name := range flows {
+		of[name] = flows[name].Topics
+	}
+	return of
 }
 
 func noFile(name string) error {
