@@ -1,14 +1,9 @@
 package main
 
 import (
-	"fmt"
-	"time"
-
 	"github.com/spf13/cobra"
 
-	"tidemark/cmd/tidemark/exit"
 	"tidemark/cmd/tidemark/recoveries"
-	"tidemark/shared/recovery"
 )
 
 func newRecover() *cobra.Command {
@@ -19,11 +14,11 @@ func newRecover() *cobra.Command {
 		Long: "Restores a backup into the empty database in TIDEMARK_DATABASE_URL and replays the log from the backup's position to\n" +
 			"where the log ends now. The plan is printed first; --dry-run stops there and writes nothing. Interrupted, or stopped by\n" +
 			"anything else, the same command goes on with what it has. Each flow needs its flow file. With --until it stops before the\n" +
-			"end of the log, and what lies behind is held until tidemark flow resume.\n\n" +
+			"end of the log, and what lies behind is held until tidemark flow resume. --table restores single tables, and replays nothing.\n\n" +
 			"It refuses by name, with what would override it and what that loses. Exit codes: 10 no_backup; 11 held_by_another,\n" +
 			"lineage_forked; 12 untrusted; 13 corrupt, older_than_seen; 14 the log has not what the backup needs (log_truncated,\n" +
 			"log_shorter_than_manifest, topic_recreated, partition_vanished, tombstones_expired); 15 target_not_empty,\n" +
-			"identity_mismatch; 30 the database refused, or a record cannot be applied; 31 the brokers; 3 live, with warnings.",
+			"identity_mismatch, schema_mismatch; 30 the database refused, or a record cannot be applied; 31 the brokers; 3 live, with warnings.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return recoverTarget(cmd, &asked) },
 	}
@@ -34,44 +29,11 @@ func newRecover() *cobra.Command {
 	return command
 }
 
-func recoverTarget(cmd *cobra.Command, asked *recoveries.Flags) (err error) {
-	recovered, closeAll, err := asked.Open(cmd.Context(), actor(), "tidemark "+version)
-	if err != nil {
-		return err
+func recoverTarget(cmd *cobra.Command, asked *recoveries.Flags) error {
+	if asked.Extracts() {
+		return asked.Extract(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 	}
-	defer closeAll()
-	options, begun := recovered.Options, time.Now()
-	plan, err := recovery.Prepare(cmd.Context(), options)
-	if err != nil {
-		return exit.Archive(err)
-	}
-	told := recoveries.Plan{Plan: plan, DryRun: asked.DryRun}
-	if err := told.Show(cmd.OutOrStdout(), asked.JSON); err != nil {
-		return err
-	}
-	if err := recovered.Covers(plan); err != nil || asked.DryRun {
-		return err
-	}
-	watch := recoveries.NewWatch(cmd.ErrOrStderr(), asked.JSON, time.Now)
-	options.OnRestore, options.OnReplay = watch.Restore, watch.Replay
-	report, err := recovery.Run(cmd.Context(), options)
-	if err != nil {
-		return exit.Archive(stopped(cmd, err))
-	}
-	outcome := recoveries.Outcome{Report: report, Took: time.Since(begun)}
-	if err := outcome.Show(cmd.OutOrStdout(), asked.JSON); err != nil {
-		return err
-	}
-	if n := len(report.Warnings); n > 0 {
-		return exit.Warnedf("recovered, with %d warnings", n)
-	}
-	return nil
-}
-
-// stopped says what is left of a recovery that a person stopped.
-func stopped(cmd *cobra.Command, err error) error {
-	if cmd.Context().Err() == nil {
-		return err
-	}
-	return fmt.Errorf("interrupted, and the same command goes on: %w", err)
+	return recoveries.Command{
+		Flags: asked, Actor: actor(), Tool: "tidemark " + version, Out: cmd.OutOrStdout(), Progress: cmd.ErrOrStderr(),
+	}.Run(cmd.Context())
 }

@@ -23,8 +23,8 @@ func TestRunAtEveryCall(t *testing.T) {
 	for _, c := range calls {
 		of[c.Place]++
 	}
-	if of["database"] < 20 || of["primary"] < 60 || of["secondary"] < 20 {
-		t.Fatalf("a backup makes the calls %v, want at least 20 of the database, 60 and 20 of the buckets", of)
+	if of["database"] < 16 || of["primary"] < 60 || of["secondary"] < 20 {
+		t.Fatalf("a backup makes the calls %v, want at least 16 of the database, 60 and 20 of the buckets", of)
 	}
 	for _, form := range writertest.Forms() {
 		t.Run(string(form), func(t *testing.T) {

@@ -22,18 +22,18 @@ type stretch struct {
 }
 
 const (
-	pageSize = 8 << 10
-	// A page range that is read at a time has so many chunks: enough that its start costs nothing, few enough that time can
-	// be kept.
-	partChunks = 8
-	mostParts  = 1 << 16
+	pageSize  = 8 << 10
+	mostParts = 1 << 16
+	// In chunks: up to which size a table that was in order stays so, whatever that costs.
+	staysOrdered = 2
 )
 
 // planTable says in which parts a table is read. A table that was in order before stays in order, so that its chunks stay
-// what they are.
+// what they are; but not one that has grown out of what its order may cost. By its pages, too, an unchanged table has unchanged
+// chunks, and one that rows are added to has them up to where rows were added: at random keys, no range of keys would be spared.
 func planTable(ctx context.Context, reader Reader, t *Table, before *body.Table, wanted int64) ([]stretch, error) {
 	switch {
-	case len(t.Key) > 0 && before != nil && comparable(t.Table, *before):
+	case len(t.Key) > 0 && before != nil && comparable(t.Table, *before) && (t.Ordered || t.Bytes <= staysOrdered*wanted):
 		return carryOver(before.Chunks, wanted), nil
 	case len(t.Key) > 0 && t.Ordered:
 		bounds, err := splitTable(ctx, reader, *t, wanted)
@@ -43,7 +43,7 @@ func planTable(ctx context.Context, reader Reader, t *Table, before *body.Table,
 		return tile(bounds, wanted), nil
 	}
 	t.Key, t.Collations = []string{}, nil // read by its pages: nothing orders its chunks
-	return pages(t.Bytes, wanted), nil
+	return pages(t.Pages, wanted), nil
 }
 
 // comparable says whether the bounds of an earlier manifest order this table too: the same key of the same types, under the
@@ -111,12 +111,13 @@ func tile(bounds [][]string, wanted int64) []stretch {
 	return ranges
 }
 
-// pages makes ranges of a table's pages. The last is open: the table may be larger than was said.
-func pages(size, wanted int64) []stretch {
+// pages makes ranges of a table's pages. The last is open: the table may be larger than was said. Each is as many pages as
+// the one before, so that a range stays what it is while the table grows, and mostly is one chunk.
+func pages(all, wanted int64) []stretch {
 	var ranges []stretch
-	first, each := int64(0), max(partChunks*wanted/pageSize, 1)
-	for ; (first+each)*pageSize < size; first += each {
-		ranges = append(ranges, stretch{Range{FirstPage: first, UntilPage: first + each}, wanted})
+	first, each := int64(0), max(wanted/pageSize, 1)
+	for ; first+each < all; first += each {
+		ranges = append(ranges, stretch{Range{FirstPage: first, UntilPage: first + each}, 2 * wanted})
 	}
-	return append(ranges, stretch{Range{FirstPage: first}, wanted})
+	return append(ranges, stretch{Range{FirstPage: first}, 2 * wanted})
 }

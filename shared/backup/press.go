@@ -252,26 +252,36 @@ func (p *press) packDraft(ctx context.Context, d *draft) (packed packing.Packed,
 	if err := p.packer.Begin(); err != nil {
 		return packed, err
 	}
-	for _, block := range d.held {
+	for {
+		block, err := d.take(ctx)
+		if err != nil {
+			return packed, err
+		}
+		if block == nil {
+			break
+		}
 		if err := p.write(block); err != nil {
 			return packed, err
 		}
 	}
-	for {
-		select {
-		case block, more := <-d.rest:
-			if !more && d.lost {
-				return packed, nil
-			}
-			if !more {
-				return p.packer.Finish(d.plain)
-			}
-			if err := p.write(block); err != nil {
-				return packed, err
-			}
-		case <-ctx.Done():
-			return packed, ctx.Err()
-		}
+	if d.lost {
+		return packed, nil
+	}
+	return p.packer.Finish(d.plain)
+}
+
+// take gives the next block, nil after the last.
+func (d *draft) take(ctx context.Context) ([]byte, error) {
+	if len(d.held) > 0 {
+		block := d.held[0]
+		d.held = d.held[1:]
+		return block, nil
+	}
+	select {
+	case block := <-d.rest:
+		return block, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
 }
 

@@ -8,13 +8,14 @@ import (
 	"testing/synctest"
 
 	"tidemark/shared/archive"
-	"tidemark/shared/archive/history"
 	"tidemark/shared/archive/layout"
 	"tidemark/shared/archive/writer"
 	"tidemark/shared/archive/writer/writertest"
 	"tidemark/shared/backup"
 	"tidemark/shared/backup/backuptest"
 	"tidemark/shared/fault"
+	"tidemark/shared/manifest"
+	"tidemark/shared/manifest/body"
 )
 
 func TestRunRefusesAState(t *testing.T) {
@@ -193,20 +194,29 @@ func TestRunClosesTheSnapshotBeforeItCommits(t *testing.T) {
 	}
 }
 
-// A damaged manifest before must not stop backups: everything is stored anew, and the warning says why.
-func TestRunSaysWhyNoEarlierManifestWasUsed(t *testing.T) {
+// A damaged manifest before must not stop backups: what it misses is stored anew, and the warning says why.
+func TestRunSaysWhatAnEarlierManifestMisses(t *testing.T) {
 	t.Parallel()
-	w := shop(t)
-	_, b := saved(t, w)
-	gone := tableOf(t, b, "orders").Chunks[0].Object
-	for _, bucket := range []archive.Bucket{w.Primary, w.Secondary} {
-		if err := bucket.Delete(t.Context(), layout.Object(gone.Digest)); err != nil {
-			t.Fatal(err)
+	for name, c := range map[string]struct {
+		of   func(backup.Result, body.Body) manifest.Object
+		want string
+	}{
+		"AChunk":  {func(_ backup.Result, b body.Body) manifest.Object { return tableOf(t, b, "orders").Chunks[0].Object }, "not whole"},
+		"ItsBody": {func(r backup.Result, _ body.Body) manifest.Object { return r.Statement.Body }, "everything was stored anew"},
+	} {
+		w := shop(t)
+		result, b := saved(t, w)
+		gone := c.of(result, b)
+		for _, bucket := range []archive.Bucket{w.Primary, w.Secondary} {
+			if err := bucket.Delete(t.Context(), layout.Object(gone.Digest)); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	result, _ := saved(t, w)
-	if len(result.Warnings) != 1 || !strings.Contains(result.Warnings[0], history.ErrIncomplete.Error()) {
-		t.Errorf("got warnings %q, want one that says why", result.Warnings)
+		result, _ = saved(t, w)
+		if len(result.Warnings) != 1 || !strings.Contains(result.Warnings[0], c.want) ||
+			!strings.Contains(result.Warnings[0], gone.Digest.String()) {
+			t.Errorf("%s: got warnings %q, want one that names %s", name, result.Warnings, gone.Digest)
+		}
 	}
 }
 
@@ -214,9 +224,9 @@ func TestRunSaysWhyNoEarlierManifestWasUsed(t *testing.T) {
 func TestRunFailsWhereTheManifestBeforeCannotBeReadNow(t *testing.T) {
 	t.Parallel()
 	w := shop(t)
-	saved(t, w)
+	first, _ := saved(t, w)
 	p := w.Process(func(call writertest.Call) writertest.Form {
-		if call.Method == "List" && call.Key == layout.Objects {
+		if call.Method == "Read" && call.Key == layout.Object(first.Statement.Body.Digest) {
 			return writertest.Error
 		}
 		return ""

@@ -168,7 +168,7 @@ func (o Options) read(ctx context.Context, run *writer.Run, claimed Claimed, res
 	if err := o.check(content, claimed); err != nil {
 		return body.Body{}, err
 	}
-	before, warnings, err := o.before(ctx)
+	before, warnings, err := before(ctx, run.Found())
 	if err != nil {
 		return body.Body{}, err
 	}
@@ -218,23 +218,33 @@ func (o Options) check(c Content, claimed Claimed) error {
 	return nil
 }
 
-// before is the newest body that can be used, for its chunks and their bounds. Without one everything is stored anew: not
-// because a store stutters.
-func (o Options) before(ctx context.Context) (body.Body, []string, error) {
-	h, err := history.Read(ctx, o.Writer.Archive)
-	if err == nil {
-		var choice history.Choice
-		if choice, err = h.Choose(ctx, history.Request{}); err == nil {
-			return choice.Body, []string{}, nil
+// before is the newest body that verifies, for its chunks and their bounds. Which of its objects are still there is not asked
+// here: each is looked at before it is used again. Without a body everything is stored anew: not because a store stutters.
+func before(ctx context.Context, found *history.History) (body.Body, []string, error) {
+	var reasons []error
+	for _, e := range found.Entries {
+		b, err := bodyOf(ctx, found, e)
+		switch {
+		case err == nil:
+			return b, []string{}, nil
+		case fault.Is(err, fault.Retryable), ctx.Err() != nil:
+			return body.Body{}, nil, fmt.Errorf("read the manifest before: %w", err)
 		}
+		reasons = append(reasons, err)
 	}
-	switch {
-	case errors.Is(err, history.ErrNoBackup):
+	if len(reasons) == 0 {
 		return body.Body{}, []string{}, nil
-	case fault.Is(err, fault.Retryable), ctx.Err() != nil:
-		return body.Body{}, nil, fmt.Errorf("read the manifest before: %w", err)
 	}
-	return body.Body{}, []string{fmt.Sprintf("no earlier manifest could be used, so everything was stored anew: %v", err)}, nil
+	warning := fmt.Sprintf("no earlier manifest could be used, so everything was stored anew: %v", reasons[0])
+	return body.Body{}, []string{warning}, nil
+}
+
+func bodyOf(ctx context.Context, found *history.History, e history.Entry) (body.Body, error) {
+	m, err := found.Open(ctx, e)
+	if err != nil {
+		return body.Body{}, err
+	}
+	return found.Body(ctx, m)
 }
 
 // collapsed warns of tables that had rows and have none.

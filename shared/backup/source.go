@@ -81,7 +81,8 @@ type Life struct {
 // Table is a table that is to be read.
 type Table struct {
 	body.Table
-	Bytes int64 // what its pages take, about
+	Pages int64 // of its rows, without those of their large values
+	Bytes int64 // what all its pages take, about
 	// Ordered says that reading it by its key costs little more than reading its pages.
 	Ordered bool
 }

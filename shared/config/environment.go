@@ -31,6 +31,7 @@ type Process struct {
 	// DatabaseSecret holds the login of each connection. Zero: the string's own.
 	DatabaseSecret secret.Name
 	SecretTTL      time.Duration // how long what a secret holds is believed
+	DatabaseIAM    bool          // a token of IAM is sent in place of a password
 	LedgerSchema   string
 	Connections    int
 	ConnectTimeout time.Duration

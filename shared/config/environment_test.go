@@ -85,6 +85,7 @@ func variableLimits() []limit {
 		{"TIDEMARK_DATABASE_SECRET", []string{"", "shop/database", "rds!cluster-1", "x#reports"}, map[string]string{
 			"hunter 2": "names no secret", "x#": "no key behind the #", "a/secret/with/a:colon": "names no secret",
 		}},
+		{"TIDEMARK_DATABASE_IAM", []string{"", "true", "false"}, map[string]string{"1": "is not an allowed value"}},
 		{"TIDEMARK_SECRET_TTL", []string{"", "10s", "24h"}, map[string]string{
 			"9s": "is below the range", "25h": "is above the range", "60": "is not a duration",
 		}},
@@ -180,6 +181,12 @@ func TestLoadApply(t *testing.T) {
 		}
 		_, err = minimal("TIDEMARK_DATABASE_SECRET=shop/database", "TIDEMARK_DATABASE_PASSWORD=p").loadApply()
 		refused(t, err, "TIDEMARK_DATABASE_PASSWORD and TIDEMARK_DATABASE_SECRET exclude each other")
+		_, err = minimal("TIDEMARK_DATABASE_SECRET=shop/database", "TIDEMARK_DATABASE_IAM=true").loadApply()
+		refused(t, err, "TIDEMARK_DATABASE_IAM and TIDEMARK_DATABASE_SECRET exclude each other")
+		_, err = minimal("TIDEMARK_DATABASE_SECRET=shop/database", "TIDEMARK_DATABASE_IAM=false").loadApply()
+		if err != nil {
+			t.Error(err)
+		}
 	})
 	t.Run("RefusesUnknownVariables", func(t *testing.T) {
 		t.Parallel()

@@ -1,8 +1,6 @@
 package config
 
 import (
-	"time"
-
 	"tidemark/shared/config/brokers"
 	"tidemark/shared/config/setting"
 )
@@ -22,19 +20,6 @@ func LoadRecovery(lookup func(string) (string, bool), environ []string) (Recover
 	loaded, err := load(recoveryVariables(), lookup, environ)
 	loaded.Kafka.SecretTTL = loaded.SecretTTL
 	return loaded, err
-}
-
-// LoadKafka reads what the environment says of the brokers, for whoever asks nothing else of it. named is false where it names
-// none.
-//
-// Errors: fault.Misconfigured for everything that is wrong, in one error.
-func LoadKafka(lookup func(string) (string, bool), environ []string) (c brokers.Kafka, named bool, err error) {
-	if at, _ := lookup("TIDEMARK_KAFKA_BROKERS"); at == "" {
-		return c, false, nil
-	}
-	fields := append(brokers.Variables(), secretTTL(func(k *brokers.Kafka) *time.Duration { return &k.SecretTTL }))
-	c, err = load(fields, lookup, environ)
-	return c, true, err
 }
 
 // Settings lists the variables of whoever recovers a target.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tidemark/shared/config/connstring"
+	"tidemark/shared/config/secrets"
 	"tidemark/shared/config/setting"
 	"tidemark/shared/position"
 	"tidemark/shared/secret"
@@ -47,9 +48,19 @@ func processVariables() []setting.Field[Process] {
 			Meaning: "Secret of AWS Secrets Manager with the password of the database user, in place of TIDEMARK_DATABASE_PASSWORD: as " +
 				"plain text, or as JSON under password or the key behind the #. Beside password, username overrules the user of " +
 				"TIDEMARK_DATABASE_URL. It is read for new connections, so a rotation needs no restart.",
-		}, secretName(), func(p *Process) *secret.Name { return &p.DatabaseSecret }),
+		}, secrets.Name(), func(p *Process) *secret.Name { return &p.DatabaseSecret }),
 		databasePassword(),
-		secretTTL(func(p *Process) *time.Duration { return &p.SecretTTL }),
+		setting.Scalar(setting.Setting{
+			Name: "TIDEMARK_DATABASE_IAM", Default: "false",
+			Meaning: "Whether the user logs in at a database of RDS or Aurora by IAM, with a token that is signed for each connection. " +
+				"TIDEMARK_DATABASE_URL names the database by its address at RDS; the role needs rds-db:connect for the user.",
+		}, setting.Switch(), func(p *Process) *bool { return &p.DatabaseIAM }).Where(func(p Process) error {
+			if p.DatabaseIAM && !p.DatabaseSecret.IsZero() {
+				return errors.New("and TIDEMARK_DATABASE_SECRET exclude each other: set one of them")
+			}
+			return nil
+		}),
+		secrets.TTL(func(p *Process) *time.Duration { return &p.SecretTTL }),
 		setting.Scalar(setting.Setting{
 			Name: "TIDEMARK_LEDGER_SCHEMA", Default: "tidemark",
 			Meaning: "Schema of the ledger in the target.",
@@ -102,19 +113,6 @@ func flowFile[T any](required bool, at func(*T) *string) setting.Field[T] {
 func targetID() setting.Rule[position.TargetID] {
 	takes := "1 to 63 characters of a-z, 0-9, '.', '_' and '-', the first a letter or digit"
 	return setting.Checked(takes, "is not a target id", position.ParseTargetID)
-}
-
-// secretTTL is how long what a secret holds is believed.
-func secretTTL[T any](at func(*T) *time.Duration) setting.Field[T] {
-	return setting.Scalar(setting.Setting{
-		Name: "TIDEMARK_SECRET_TTL", Default: "5m",
-		Meaning: "How long what a secret of Secrets Manager holds is believed. A password that the server refuses is fetched anew at " +
-			"once, at most every 5 seconds.",
-	}, setting.Duration(10*time.Second, 24*time.Hour), at)
-}
-
-func secretName() setting.Rule[secret.Name] {
-	return setting.Text("the ARN or the name of a secret, with #KEY behind it for another key than password", secret.ParseName)
 }
 
 func databaseURL() setting.Rule[secret.Text] {

@@ -2,6 +2,7 @@ package recovery
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"time"
 
@@ -64,6 +65,8 @@ type Try struct {
 	Actor string    `json:"actor"`
 	// Existing says that the base is loaded into tables that were there.
 	Existing bool `json:"existing,omitempty"`
+	// Switch is what the caller must not forget about functions that it stops: it is kept before the first one is.
+	Switch json.RawMessage `json:"switch,omitempty"`
 	// Rehearsal says that no life was taken and nothing will ever be live.
 	Rehearsal bool `json:"rehearsal,omitempty"`
 }

@@ -10,6 +10,7 @@ package recovery
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -60,8 +61,11 @@ type Options struct {
 	NewRunID       func() manifest.RunID
 	NewIncarnation func() position.Incarnation
 	Now            func() time.Time
-	OnRestore      func(done, of int64) // plain bytes
-	OnReplay       func(flow string, counts Replayed)
+	Switch         json.RawMessage // goes into the try when it begins
+	// OnBegun is called when the try has the database and the life, by every call that goes on with it, before the base comes.
+	OnBegun   func(ctx context.Context) error
+	OnRestore func(done, of int64) // plain bytes
+	OnReplay  func(flow string, counts Replayed)
 }
 
 // Plan is what a recovery will do.
@@ -256,6 +260,11 @@ func Run(ctx context.Context, o Options) (Report, error) {
 	if report.Try, err = o.begin(ctx, plan); err != nil || plan.Settled {
 		return report, err
 	}
+	if o.OnBegun != nil {
+		if err := o.OnBegun(ctx); err != nil {
+			return report, err
+		}
+	}
 	began := o.Now()
 	report.Restored, err = o.Database.Restore(ctx, Base{
 		Body: plan.Choice.Body, Fetch: o.fetch, Try: report.Try, Jobs: max(o.Jobs, 1), OnProgress: o.OnRestore,
@@ -325,7 +334,7 @@ func (o Options) begin(ctx context.Context, plan Plan) (Try, error) {
 	t := Try{
 		RunID: o.NewRunID(), TargetID: o.Archive.Target, Lineage: latest + 1, Incarnation: o.NewIncarnation(), Base: m.ID,
 		Statement: m.Digest, Ends: plan.ends(), Starts: plan.starts(), Held: plan.held(), Accepted: plan.Gaps, Asked: o.asked(),
-		Began: o.Now().UTC(), Actor: o.Actor, Rehearsal: o.Rehearsal, Existing: o.Existing,
+		Began: o.Now().UTC(), Actor: o.Actor, Rehearsal: o.Rehearsal, Switch: o.Switch, Existing: o.Existing,
 	}
 	if err := o.Database.Claim(ctx, t); err != nil {
 		return t, notEmpty(err)

@@ -119,13 +119,13 @@ type row [][]byte
 func stream(rows ...row) []byte {
 	out := []byte(copyHeader)
 	for _, r := range rows {
-		out = binary.BigEndian.AppendUint16(out, uint16(len(r)))
+		out = binary.BigEndian.AppendUint16(out, uint16(len(r))) //nolint:gosec // of a test
 		for _, field := range r {
 			if field == nil {
 				out = append(out, 0xff, 0xff, 0xff, 0xff)
 				continue
 			}
-			out = append(binary.BigEndian.AppendUint32(out, uint32(len(field))), field...)
+			out = append(binary.BigEndian.AppendUint32(out, uint32(len(field))), field...) //nolint:gosec // of a test
 		}
 	}
 	return append(out, 0xff, 0xff)

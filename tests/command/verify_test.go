@@ -84,7 +84,7 @@ func (k *keeper) flip(folder string, object manifest.Object) {
 		k.t.Fatal(err)
 	}
 	content[len(content)/2] ^= 4
-	if err := os.WriteFile(path, content, 0o600); err != nil {
+	if err := os.WriteFile(path, content, 0o600); err != nil { //nolint:gosec // of the test
 		k.t.Fatal(err)
 	}
 }
@@ -167,6 +167,7 @@ func TestVerifyRefuses(t *testing.T) {
 		arguments []string
 	}{
 		"ALevelThatIsNone":  {func(*archivist) {}, 2, []string{"want files or hash"}, []string{"--level", "all"}},
+		"ASampleOfFiles":    {func(*archivist) {}, 2, []string{"level hash"}, []string{"--sample", "5%", "--level", "files"}},
 		"AShareOfNothing":   {func(*archivist) {}, 2, []string{"0%"}, []string{"--sample", "0%"}},
 		"ASeedThatIsNone":   {func(*archivist) {}, 2, []string{"16 hexadecimal"}, []string{"--seed", "7"}},
 		"ABucketThatIsNone": {func(*archivist) {}, 2, []string{"primary"}, []string{"--from-bucket", "tertiary"}},

@@ -28,20 +28,27 @@ func (i *into) declare(flags *pflag.FlagSet) {
 	flags.StringVar(&i.name, "into", "", "the schema that --table makes; nothing may be there by its name")
 }
 
-// apply tells a recovery. Errors: a wrong command line.
-func (i *into) apply(o *recovery.Options, fits func(context.Context, body.Body) ([]string, error)) error {
+// valid refuses a wrong command line of a recovery.
+func (f *Flags) valid() error {
 	switch {
-	case i.name != "":
+	case f.jobs < 1 || f.jobs > mostJobs:
+		return exit.Usage(errJobs)
+	case f.into.name != "":
 		return exit.Usage(errors.New("--into names the schema of --table: name a table"))
-	case i.schema != "" && i.schema != "existing":
-		return exit.Usage(fmt.Errorf("--schema %.80q: want existing, or leave it out", i.schema))
+	case f.into.schema != "" && f.into.schema != "existing":
+		return exit.Usage(fmt.Errorf("--schema %.80q: want existing, or leave it out", f.into.schema))
 	}
+	return nil
+}
+
+// apply tells a recovery.
+func (i *into) apply(o *recovery.Options) {
 	o.Existing = i.schema != ""
+	fits := o.Fits
 	o.Fits = func(ctx context.Context, b body.Body) ([]string, error) {
 		warnings, err := fits(ctx, b)
 		return warnings, exit.FromDatabase(err)
 	}
-	return nil
 }
 
 // Extracts says whether single tables are wanted, and no recovery.
@@ -60,7 +67,8 @@ func (f *Flags) Extract(ctx context.Context, out, progress io.Writer) error {
 func (f *Flags) alone() error {
 	const longest = 63 // bytes of a name: what is longer the server would cut off
 	switch name := f.into.name; {
-	case f.allowGap != "" || len(f.flows) > 0 || len(f.extent.from)+len(f.extent.until) > 0 || f.into.schema != "" || f.mintInSecondary:
+	case f.allowGap != "" || len(f.flows) > 0 || len(f.extent.from)+len(f.extent.until) > 0 || f.into.schema != "" || f.mintInSecondary ||
+		len(f.switching.Asked) > 0 || f.commands:
 		return exit.Usage(errors.New("--table restores as of the manifest's cut and replays nothing: it takes --into, --manifest, " +
 			"--allow-older, --jobs, --dry-run and --json alone"))
 	case name == "" || len(name) > longest || strings.Contains(name, "\x00") || strings.HasPrefix(name, "pg_"):

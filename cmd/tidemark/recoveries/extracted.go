@@ -16,7 +16,9 @@ type extracted struct {
 	dryRun bool
 }
 
-func (e extracted) warnings() []string { return append(append([]string{}, e.plan.Warnings...), e.done.Warnings...) }
+func (e extracted) warnings() []string {
+	return append(append([]string{}, e.plan.Warnings...), e.done.Warnings...)
+}
 
 // asOf is how old the tables are, said in every form.
 const asOf = "as of the cut of manifest %s, taken %s; the log after it is not replayed"
@@ -37,7 +39,7 @@ func (e extracted) showPlan(out io.Writer, asJSON bool) error {
 		const screen = 12
 		tables := e.plan.Outline.Tables
 		for _, t := range tables[:min(len(tables), screen)] {
-			write("  %s\t%d", report.OneLine(t.Name.String()), t.Rows)
+			write("  %s\t%d", report.OneLine(t.String()), t.Rows)
 		}
 		if more := len(tables) - screen; more > 0 {
 			write("  and %s more", report.Count(more, "table"))

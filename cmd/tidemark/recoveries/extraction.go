@@ -8,7 +8,6 @@ import (
 
 	"tidemark/cmd/tidemark/exit"
 	"tidemark/shared/config"
-	"tidemark/shared/manifest"
 	"tidemark/shared/recovery"
 	core "tidemark/shared/recovery/extraction"
 	"tidemark/shared/wiring/recovering"
@@ -69,27 +68,4 @@ func (e extraction) options(ctx context.Context) (core.Options, error) {
 		return o, exit.Archive(err)
 	}
 	return o, nil
-}
-
-// markedTables marks what the database refuses. What an archive said meanwhile stays the archive's.
-type markedTables struct{ core.Database }
-
-// Outline says what would be made. See extraction.Database.
-func (d markedTables) Outline(ctx context.Context, r core.Request) (core.Outline, error) {
-	outline, err := d.Database.Outline(ctx, r)
-	return outline, exit.FromDatabase(err)
-}
-
-// Extract makes the tables. See extraction.Database.
-func (d markedTables) Extract(ctx context.Context, r core.Request) (recovery.Restored, error) {
-	fetch := r.Fetch
-	r.Fetch = func(ctx context.Context, object manifest.Object) ([]byte, error) {
-		plain, err := fetch(ctx, object)
-		if err != nil {
-			err = exit.Archive(err)
-		}
-		return plain, err
-	}
-	done, err := d.Database.Extract(ctx, r)
-	return done, exit.FromDatabase(err)
 }

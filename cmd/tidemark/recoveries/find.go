@@ -4,13 +4,16 @@ import (
 	"context"
 
 	"tidemark/cmd/tidemark/backups"
+	"tidemark/shared/archive"
 	"tidemark/shared/manifest"
-	"tidemark/shared/wiring/recovering"
 )
 
-// find gives the run that a person means.
-func find(ctx context.Context, opened *recovering.Recovery, meant string) (manifest.RunID, error) {
-	seen, err := backups.Look(ctx, opened.Options.Archive, "")
+// find gives the run that a person means, none when nobody named one.
+func find(ctx context.Context, opened *archive.Archive, meant string) (manifest.RunID, error) {
+	if meant == "" {
+		return "", nil
+	}
+	seen, err := backups.Look(ctx, opened, "")
 	if err != nil {
 		return "", err
 	}

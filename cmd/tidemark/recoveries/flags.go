@@ -8,6 +8,7 @@ import (
 
 	"tidemark/cmd/tidemark/exit"
 	"tidemark/shared/config"
+	"tidemark/shared/config/brokers"
 	"tidemark/shared/wiring/recovering"
 )
 
@@ -18,7 +19,11 @@ type Flags struct {
 	flows                          []string
 
 	extent          extent
+	into            into
 	mintInSecondary bool
+	switching       Switching
+	commands        bool
+	kafka           brokers.Kafka // as the environment has it, when the recovery is open
 
 	DryRun, JSON bool
 }
@@ -33,7 +38,11 @@ func (f *Flags) Declare(flags *pflag.FlagSet) {
 	flags.StringVar(&f.allowOlder, "allow-older", "", "why the backup may be older than one that was seen")
 	flags.IntVar(&f.jobs, "jobs", jobs, "tables and indexes that are made side by side")
 	flags.BoolVar(&f.mintInSecondary, "mint-in-secondary", false, "take the next life in the secondary bucket: the primary is gone")
+	flags.StringArrayVar(&f.switching.Asked, "switch", nil, "FLOW=FUNCTION: disable the function's event source mappings before, move "+
+		"their groups and enable them after (may be repeated)")
+	flags.BoolVar(&f.commands, "commands", false, "print the commands that do by hand what --switch does, and write nothing")
 	f.extent.declare(flags)
+	f.into.declare(flags)
 	flags.StringArrayVar(&f.flows, "flow", nil, "a flow file beside the one in TIDEMARK_FLOW_FILE (may be repeated)")
 }
 
@@ -41,13 +50,14 @@ func (f *Flags) Declare(flags *pflag.FlagSet) {
 //
 // Errors: marked with where they came from; fault.Misconfigured.
 func (f *Flags) Open(ctx context.Context, actor, tool string) (*recovering.Recovery, func(), error) {
-	if f.jobs < 1 || f.jobs > mostJobs {
-		return nil, nil, exit.Usage(errJobs)
+	if err := f.valid(); err != nil {
+		return nil, nil, err
 	}
 	environment, err := config.LoadRecovery(config.OS())
 	if err != nil {
 		return nil, nil, err
 	}
+	f.kafka = environment.Kafka
 	log, err := recovering.OpenLog(ctx, &environment.Kafka, time.Now)
 	if err != nil {
 		return nil, nil, exit.Kafka(err)
@@ -68,11 +78,9 @@ func (f *Flags) Open(ctx context.Context, actor, tool string) (*recovering.Recov
 		closeAll()
 		return nil, nil, err
 	}
+	f.into.apply(o)
 	o.Database, o.Applier = markedDatabase{o.Database}, markedAppliers(o.Applier)
-	if f.manifest == "" {
-		return opened, closeAll, nil
-	}
-	if o.Manifest, err = find(ctx, opened, f.manifest); err != nil {
+	if o.Manifest, err = find(ctx, o.Archive, f.manifest); err != nil {
 		closeAll()
 		return nil, nil, exit.Archive(err)
 	}

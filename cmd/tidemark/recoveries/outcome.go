@@ -18,6 +18,7 @@ type Outcome struct {
 	recovery.Report
 
 	Took time.Duration
+	Next []string // what became of functions, or what is to be done about them
 }
 
 // Show prints it, for a screen or for programs.
@@ -42,6 +43,9 @@ func (o Outcome) Show(out io.Writer, asJSON bool) error {
 	for _, h := range o.Try.Held {
 		fmt.Fprintf(&page, "held: flow %s, %s/%d [%s,%s); tidemark flow resume --replay, or --skip REASON\n", report.OneLine(h.Flow),
 			report.OneLine(h.Topic), h.Partition, h.From, h.Until)
+	}
+	for _, line := range o.Next {
+		fmt.Fprintln(&page, report.OneLine(line))
 	}
 	for _, warning := range o.Warnings {
 		fmt.Fprintf(&page, "warning: %s\n", report.OneLine(warning))
@@ -72,12 +76,14 @@ type doneForm struct {
 	Held     []recovery.Held              `json:"held"`
 	Restore  float64                      `json:"restore_seconds"`
 	Replay   float64                      `json:"replay_seconds"`
+	Next     []string                     `json:"next"`
 	Warnings []string                     `json:"warnings"`
 }
 
 func (o Outcome) form() doneForm {
 	return doneForm{
 		o.Try.RunID.String(), o.Try.Lineage.String(), o.Try.Base.String(), o.state(), o.Plan.Settled, o.Restored.Rows, o.Restored.Bytes, o.Replayed,
-		len(o.Try.Accepted), append([]recovery.Held{}, o.Try.Held...), o.Restore.Seconds(), o.Replay.Seconds(), append([]string{}, o.Warnings...),
+		len(o.Try.Accepted), append([]recovery.Held{}, o.Try.Held...), o.Restore.Seconds(), o.Replay.Seconds(),
+		append([]string{}, o.Next...), append([]string{}, o.Warnings...),
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"tidemark/cmd/tidemark/report/listing"
 	"tidemark/shared/config"
+	"tidemark/shared/config/brokers"
 	"tidemark/shared/fault"
 	"tidemark/shared/position"
 	"tidemark/shared/recovery"
@@ -26,7 +27,7 @@ type Log interface {
 
 // Tell asks the brokers that the environment names, and notes in each manifest what they answer.
 func Tell(ctx context.Context, list []listing.Manifest) {
-	c, named, err := config.LoadKafka(config.OS())
+	c, named, err := brokers.Load(config.OS())
 	switch {
 	case !named:
 		note(list, listing.Log{State: listing.UnknownLog, Why: "TIDEMARK_KAFKA_BROKERS is not set"})

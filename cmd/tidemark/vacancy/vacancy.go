@@ -15,16 +15,15 @@ import (
 	"tidemark/shared/archive/layout"
 	"tidemark/shared/config"
 	"tidemark/shared/fault"
+	"tidemark/shared/postgres/ledger"
 	"tidemark/shared/recovery"
 	"tidemark/shared/wiring"
 )
 
 // Refuse says why a target that is new must not begin: see Archive. One that lives already is no matter of it. Where no
 // archive is named, that nobody looked is told.
-func Refuse(cmd *cobra.Command, ledger interface {
-	IsNew(ctx context.Context) (bool, error)
-}) (refused, err error) {
-	isNew, err := ledger.IsNew(cmd.Context())
+func Refuse(cmd *cobra.Command, of *ledger.Operator) (refused, err error) {
+	isNew, err := of.IsNew(cmd.Context())
 	if err != nil || !isNew {
 		return nil, err
 	}

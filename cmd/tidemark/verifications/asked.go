@@ -6,16 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"time"
 
-	"github.com/spf13/cobra"
-
-	"tidemark/cmd/tidemark/backups"
 	"tidemark/cmd/tidemark/exit"
-	"tidemark/shared/config"
-	"tidemark/shared/fault"
 	"tidemark/shared/verify"
-	"tidemark/shared/wiring"
 )
 
 // asked is what the command line says.
@@ -35,6 +28,9 @@ func (a *asked) options() (o verify.Options, err error) {
 	if o.Share, err = verify.ParseShare(a.sample); err != nil {
 		return o, exit.Usage(fmt.Errorf("--sample: %w", err))
 	}
+	if o.Level == verify.Files && o.Share != verify.All {
+		return o, exit.Usage(errors.New("--sample: level files looks for every object; give it with --level hash"))
+	}
 	if a.seed == "" {
 		var random [8]byte
 		_, _ = rand.Read(random[:]) // it never fails
@@ -46,34 +42,4 @@ func (a *asked) options() (o verify.Options, err error) {
 		return o, exit.Usage(errors.New("--seed: want 16 hexadecimal digits, as a report has them"))
 	}
 	return o, nil
-}
-
-// run does what was asked.
-func (a *asked) run(cmd *cobra.Command) error {
-	options, err := a.options()
-	if err != nil {
-		return err
-	}
-	environment, err := config.LoadArchivist(config.OS())
-	if err != nil {
-		return err
-	}
-	v := &checker{asked: a, options: options, now: time.Now}
-	if v.attest.Archive, err = wiring.OpenArchive(cmd.Context(), environment.Archive, environment.TargetID); err != nil {
-		return err
-	}
-	if err := v.open(cmd.Context(), environment.Archive); err != nil {
-		return exit.Archive(err)
-	}
-	if v.seen, err = backups.Look(cmd.Context(), v.attest.Archive, a.bucket); err != nil {
-		return exit.Archive(err)
-	}
-	findings, err := v.all(cmd.Context())
-	if err := a.print(cmd, findings); err != nil {
-		return err
-	}
-	if err == nil && cmd.Context().Err() != nil {
-		err = fault.New(fault.Retryable, "verify: %w", cmd.Context().Err())
-	}
-	return findings.end(err)
 }

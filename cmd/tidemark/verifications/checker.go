@@ -2,6 +2,8 @@ package verifications
 
 import (
 	"context"
+	"io"
+	"sync"
 	"time"
 
 	"tidemark/cmd/tidemark/backups"
@@ -20,6 +22,10 @@ type checker struct {
 	attest  attestation.Options
 	seen    *backups.Seen
 	now     func() time.Time
+
+	watch io.Writer
+	mu    sync.Mutex
+	told  time.Time // when the watch was told last
 }
 
 // open gets the keys before hours are spent on what then cannot be said.
@@ -39,7 +45,9 @@ func (v *checker) check(ctx context.Context, m listing.Manifest) (f finding, err
 	f = finding{Manifest: m, begun: document.Moment(v.now())}
 	f.subject = wiring.Subject(m.Manifest, m.Body, v.before(ctx, m), v.asked.bucket)
 	if m.IsRead() {
-		f.outcome, err = verify.Check(ctx, f.subject, v.options)
+		options := v.options
+		options.OnProgress = func(done, of int) { v.progress(m, done, of) }
+		f.outcome, err = verify.Check(ctx, f.subject, options)
 	} else {
 		f.outcome = verify.Outcome{Level: v.options.Level, Share: v.options.Share, Seed: v.options.Seed}
 	}

@@ -3,6 +3,7 @@ package verifications
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"tidemark/cmd/tidemark/exit"
 	"tidemark/shared/archive/history"
@@ -15,33 +16,42 @@ type findings struct {
 	warnings []string
 }
 
-// all looks at what was asked for.
+// wanted are the manifests that may have to be looked at, the newest first.
+func (v *checker) wanted() ([]history.Entry, error) {
+	if v.asked.manifest != "" {
+		e, err := v.seen.Find(v.asked.manifest)
+		return []history.Entry{e}, err
+	}
+	entries := slices.DeleteFunc(slices.Clone(v.seen.History.Entries), func(e history.Entry) bool { return e.Revoked })
+	if len(entries) > 0 {
+		return entries, nil
+	}
+	if err := v.seen.History.Reached(); err != nil {
+		return nil, exit.Archive(fault.New(fault.ClassOf(err), "no manifest in what could be listed, and not all could: %w", err))
+	}
+	return nil, exit.Archive(fault.New(fault.Misconfigured, "verify: %w", history.ErrNoBackup).
+		WithHint("check TIDEMARK_ARCHIVE, its prefix above all; tidemark backup makes one"))
+}
+
+// all looks at what was asked for: without a word, down to the newest manifest that can be used.
 func (v *checker) all(ctx context.Context) (all findings, err error) {
 	all.warnings = v.seen.Warnings()
-	for _, e := range v.seen.History.Entries {
-		if e.Revoked {
-			continue
-		}
-		if v.asked.manifest != "" {
-			if e, err = v.seen.Find(v.asked.manifest); err != nil {
-				return all, err
-			}
-		}
+	entries, err := v.wanted()
+	if err != nil {
+		return all, err
+	}
+	for _, e := range entries {
 		m := v.seen.Read(ctx, e)
 		f, err := v.check(ctx, m)
 		all.list = append(all.list, f)
 		if err != nil {
 			return all, exit.Archive(err)
 		}
-		if v.asked.manifest != "" || !v.asked.all && m.Problem == nil {
-			return all, nil
+		if !v.asked.all && m.Problem == nil {
+			break
 		}
 	}
-	if len(all.list) == 0 && v.seen.History.Reached() == nil {
-		err = exit.Archive(fault.New(fault.Misconfigured, "verify: %w", history.ErrNoBackup).
-			WithHint("check TIDEMARK_ARCHIVE, its prefix above all; tidemark backup makes one"))
-	}
-	return all, err
+	return all, nil
 }
 
 // end is how the command ends.

@@ -21,7 +21,7 @@ type findingJSON struct {
 	Places   []string               `json:"places"`
 	Begun    time.Time              `json:"begun"`
 	Ended    time.Time              `json:"ended"`
-	Looked   verification.Looked          `json:"looked"`
+	Looked   verification.Looked    `json:"looked"`
 	Verdict  string                 `json:"verdict"` // verified, failed, unfinished
 	Reason   string                 `json:"reason,omitempty"`
 	Problems []verification.Problem `json:"problems"`

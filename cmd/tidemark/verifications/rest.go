@@ -49,5 +49,5 @@ func (f finding) named(table int) string {
 	if table < 1 || table > len(f.Body.Tables) {
 		return ""
 	}
-	return " (" + report.OneLine(f.Body.Tables[table-1].Name.String()) + ")"
+	return " (" + report.OneLine(f.Body.Tables[table-1].String()) + ")"
 }

@@ -165,19 +165,26 @@ func TestReportOfOthersCountsForNothing(t *testing.T) {
 	}
 	nothing := func(*verification.Report) {}
 	for name, envelope := range map[string]func(t *testing.T, l lone) []byte{
-		"AStrangersKey": func(t *testing.T, l lone) []byte { return seal(t, l, writertest.NewKey(t, 9), nothing) },
-		"Garbage":       func(*testing.T, lone) []byte { return []byte("garbage") },
-		"TooLarge":      func(*testing.T, lone) []byte { return make([]byte, signing.MaxEnvelope+1) },
+		"AStrangersKey": func(t *testing.T, l lone) []byte {
+			t.Helper()
+			return seal(t, l, writertest.NewKey(t, 9), nothing)
+		},
+		"Garbage":  func(*testing.T, lone) []byte { return []byte("garbage") },
+		"TooLarge": func(*testing.T, lone) []byte { return make([]byte, signing.MaxEnvelope+1) },
 		"AnotherReport": func(t *testing.T, l lone) []byte {
+			t.Helper()
 			return seal(t, l, l.Key, func(v *verification.Report) { v.ReportID = "ffffffff-ffff-7fff-8fff-fffffffffffe" })
 		},
 		"AnotherStatement": func(t *testing.T, l lone) []byte {
+			t.Helper()
 			return seal(t, l, l.Key, func(v *verification.Report) { v.Statement = manifest.DigestOf(nil) })
 		},
 		"AnotherTarget": func(t *testing.T, l lone) []byte {
+			t.Helper()
 			return seal(t, l, l.Key, func(v *verification.Report) { v.TargetID = "other" })
 		},
 		"AnotherManifest": func(t *testing.T, l lone) []byte {
+			t.Helper()
 			return seal(t, l, l.Key, func(v *verification.Report) { v.Seq = 9 })
 		},
 		"AStatement": func(_ *testing.T, l lone) []byte { return l.manifest.Envelope },

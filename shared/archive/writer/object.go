@@ -15,8 +15,21 @@ import (
 )
 
 // Reuse says whether an object that an earlier manifest names may stand in this one, so that its bytes need not be stored
-// again. One that a sweep has named may not: the sweep could take it after this manifest was written.
+// again. One that a sweep has named may not: the sweep could take it after this manifest was written. That one is gone or
+// damaged is a warning: the manifest that names it is no whole backup any more.
 func (r *Run) Reuse(ctx context.Context, object manifest.Object) (bool, error) {
+	return r.usable(ctx, object, func(err error) {
+		r.mu.Lock()
+		first := !r.missed
+		r.missed = true
+		r.mu.Unlock()
+		if first { // one of them says enough
+			r.warn("an earlier manifest is not whole, and what it misses is stored again: %v", err)
+		}
+	})
+}
+
+func (r *Run) usable(ctx context.Context, object manifest.Object, missed func(error)) (bool, error) {
 	r.mu.Lock()
 	known := r.fresh[object.Digest] || r.reused[object.Digest] == object
 	condemned := r.condemned.Has(object.Digest)
@@ -26,7 +39,8 @@ func (r *Run) Reuse(ctx context.Context, object manifest.Object) (bool, error) {
 	}
 	err := archive.Check(ctx, r.options.Archive.Primary(), object)
 	if fault.Is(err, fault.Corrupt) {
-		return false, nil // gone or damaged: it is stored again
+		missed(err) // it is stored again
+		return false, nil
 	}
 	if err != nil {
 		return false, err
@@ -65,7 +79,7 @@ const askFirst = 256 << 10
 
 func (r *Run) put(ctx context.Context, packed packing.Packed) error {
 	if packed.Object.Size >= askFirst {
-		if there, err := r.Reuse(ctx, packed.Object); err != nil || there {
+		if there, err := r.usable(ctx, packed.Object, func(error) {}); err != nil || there {
 			return err // a run that died has stored it
 		}
 	}

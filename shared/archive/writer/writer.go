@@ -60,11 +60,13 @@ type Run struct {
 	notice     notice.Run
 	createOnly bool
 	begun      time.Time // by the store's clock
+	found      *history.History
 	condemned  history.Names
 
 	mu     sync.Mutex
 	reused map[manifest.Digest]manifest.Object
 	fresh  map[manifest.Digest]bool
+	missed bool // an object of an earlier manifest was not there
 }
 
 // Begin writes the run's record and reads what was decided before it.
@@ -88,6 +90,7 @@ func Begin(ctx context.Context, options Options, run notice.Run) (*Run, error) {
 	if err := r.claim(ctx, h); err != nil {
 		return nil, err
 	}
+	r.found = h
 	if r.condemned, err = h.Condemned(ctx); err != nil {
 		return nil, err
 	}
@@ -99,6 +102,9 @@ func Begin(ctx context.Context, options Options, run notice.Run) (*Run, error) {
 
 // Began is when the store got the run's record, by its clock.
 func (r *Run) Began() time.Time { return r.begun }
+
+// Found is what the archive held when the run began. It decides nothing that is signed: for that the archive is read anew.
+func (r *Run) Found() *history.History { return r.found }
 
 // own makes the prefix this target's, or finds that it is another's, and sees whether the store overwrites.
 func (r *Run) own(ctx context.Context) error {

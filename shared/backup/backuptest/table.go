@@ -55,7 +55,7 @@ func (t *Table) describe(name body.Name) backup.Table {
 		Table: body.Table{Name: name, Columns: []body.Column{
 			{Name: "id", Type: "bigint", OID: 20}, {Name: "value", Type: "bytea", OID: 17},
 		}},
-		Bytes: t.bytes(), Ordered: !t.Unordered,
+		Pages: (t.bytes() + pageSize - 1) / pageSize, Bytes: t.bytes(), Ordered: !t.Unordered,
 	}
 	if t.Text {
 		described.Columns[0].Type, described.Columns[0].OID = "text", 25

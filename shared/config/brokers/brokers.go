@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"tidemark/shared/config/secrets"
 	"tidemark/shared/config/setting"
 	"tidemark/shared/secret"
 )
@@ -42,6 +43,19 @@ const plain = "PLAIN"
 
 // Variables is the table of the variables.
 func Variables() []setting.Field[Kafka] { return slices.Concat(placeVariables(), loginVariables()) }
+
+// Load reads what the environment says of the brokers, for whoever asks nothing else of it. named is false where it names none.
+//
+// Errors: fault.Misconfigured for everything that is wrong, in one error.
+func Load(lookup func(string) (string, bool), environ []string) (c Kafka, named bool, err error) {
+	if at, _ := lookup("TIDEMARK_KAFKA_BROKERS"); at == "" {
+		return c, false, nil
+	}
+	from := setting.Environment{Lookup: lookup, Environ: environ, Prefix: "TIDEMARK_KAFKA_"}
+	fields := append(Variables(), secrets.TTL(func(k *Kafka) *time.Duration { return &k.SecretTTL }))
+	c, err = setting.ReadVariables(fields, from, "set the variables in the process's environment; docs/configuration.md lists every setting")
+	return c, true, err
+}
 
 // placeVariables say where the brokers are and how connections are encrypted.
 func placeVariables() []setting.Field[Kafka] {
@@ -105,7 +119,7 @@ func loginVariables() []setting.Field[Kafka] {
 			Name: "TIDEMARK_KAFKA_SECRET", Withheld: true, Example: "AmazonMSK_tidemark",
 			Meaning: "Secret of AWS Secrets Manager with the password of SCRAM or PLAIN, in place of TIDEMARK_KAFKA_PASSWORD, and, where " +
 				"TIDEMARK_KAFKA_USER is not set, with the user: JSON with username and password, or the password as plain text.",
-		}, secretName(), func(k *Kafka) *secret.Name { return &k.Secret }),
+		}, secrets.Name(), func(k *Kafka) *secret.Name { return &k.Secret }),
 		setting.Scalar(setting.Setting{
 			Name: "TIDEMARK_KAFKA_PASSWORD", Secret: true, Meaning: "Password of TIDEMARK_KAFKA_USER.",
 		}, password(), func(k *Kafka) *secret.Text { return &k.Password }).Always(loginFits),
@@ -165,10 +179,6 @@ func text() setting.Rule[string] { return withoutZero("any text without a zero b
 
 func withoutZero(takes string) setting.Rule[string] {
 	return setting.Text(takes, func(given string) (string, error) { return given, refuseZero(given) })
-}
-
-func secretName() setting.Rule[secret.Name] {
-	return setting.Text("the ARN or the name of a secret, with #KEY behind it for another key than password", secret.ParseName)
 }
 
 func password() setting.Rule[secret.Text] {

@@ -84,7 +84,6 @@ func read(t *testing.T, db *postgrestest.Database, jobs int, of []body.Table) di
 }
 
 func TestRead(t *testing.T) {
-	t.Parallel()
 	one := postgrestest.Live(t, schema+insert("i"))
 	// The other database gives its types other numbers, and has rows in another order and on other pages.
 	other := postgrestest.Empty(t)

@@ -116,22 +116,25 @@ func (r *restoring) existing(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return r.step(ctx, "existing", func(s *claim.Session) error {
-		for _, t := range r.base.Body.Tables {
-			if !r.kept(t) {
-				continue
-			}
-			var filled bool
-			if err := s.Conn().QueryRow(ctx, "SELECT EXISTS (SELECT FROM "+r.only(t)+quoted(t)+")").Scan(&filled); err != nil {
-				return claim.Classify(err)
-			}
-			if filled {
-				return fault.New(fault.Misconfigured, "%w: table %s has rows that this recovery did not load", recovery.ErrNotEmpty, t.Name).
-					WithHint("empty it, then run the same command again")
-			}
+	return r.step(ctx, "existing", func(s *claim.Session) error { return r.vacant(ctx, s) })
+}
+
+// vacant refuses tables with rows that somebody put there since the claim.
+func (r *restoring) vacant(ctx context.Context, s *claim.Session) error {
+	for _, t := range r.base.Body.Tables {
+		if !r.kept(t) {
+			continue
 		}
-		return nil
-	})
+		var filled bool
+		if err := s.Conn().QueryRow(ctx, "SELECT EXISTS (SELECT FROM "+r.only(t)+quoted(t)+")").Scan(&filled); err != nil {
+			return claim.Classify(err)
+		}
+		if filled {
+			return fault.New(fault.Misconfigured, "%w: table %s has rows that this recovery did not load", recovery.ErrNotEmpty, t.Name).
+				WithHint("empty it, then run the same command again")
+		}
+	}
+	return nil
 }
 
 // only keeps a table's children out: their rows are their own. A partitioned table has none beside those of its partitions.

@@ -171,7 +171,7 @@ func (v *view) readTables(ctx context.Context, tx pgx.Tx, captured []body.Table)
 			continue
 		}
 		v.readable[t.Name] = r
-		v.content.Tables = append(v.content.Tables, backup.Table{Table: t, Bytes: r.bytes, Ordered: r.isOrdered()})
+		v.content.Tables = append(v.content.Tables, backup.Table{Table: t, Pages: r.pages, Bytes: r.bytes, Ordered: r.isOrdered()})
 	}
 	return nil
 }

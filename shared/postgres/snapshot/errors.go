@@ -91,6 +91,19 @@ func gone(cause error) error {
 		"the idle timeouts on the way")
 }
 
+// barred tells why a reader has not got its locks, and who stands in the way as far as anybody can tell.
+func barred(err error, who string) error {
+	if stateOf(err) != lockNotAvailable {
+		return err
+	}
+	if who == "" {
+		who = "another session"
+	}
+	return fault.New(fault.Retryable, "%w", err).WithHint("%s has or awaits an exclusive lock, as ALTER TABLE and TRUNCATE take it, "+
+		"and while this backup holds the tables a reader that comes later stands behind it: let it end, or end it by SELECT "+
+		"pg_terminate_backend(pid), then back up again", who)
+}
+
 // about names the table that an error is about.
 func about(name fmt.Stringer, err error) error {
 	if err == nil {

@@ -186,6 +186,31 @@ func TestHeld(t *testing.T) {
 			t.Errorf("alter: %v", err)
 		}
 	})
+	t.Run("NamesWhoStandsInAReadersWay", func(t *testing.T) {
+		t.Parallel()
+		db := postgrestest.Live(t, momentDDL)
+		s, err := snapshot.New(config(t, db), snapshot.Options{LockTimeout: 200 * time.Millisecond}).Snapshot(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		altered, other := make(chan error, 1), session(t, db)
+		go func() {
+			_, err := other.Conn.Exec(t.Context(), "SET application_name = 'the other one'; TRUNCATE item")
+			altered <- err
+		}()
+		eventually(t, db, "SELECT count(*) > 0 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'")
+		_, err = s.Reader(t.Context())
+		hint := fault.HintOf(err)
+		if !fault.Is(err, fault.Retryable) || stateOf(err) != "55P03" || !strings.Contains(hint, "(the other one) on table public.item") {
+			t.Errorf("got %v with hint %q, want who stands in the way", err, hint)
+		}
+		if err := s.Close(t.Context()); err != nil { // its session was asked, and is as good as before
+			t.Error(err)
+		}
+		if err := <-altered; err != nil {
+			t.Errorf("truncate: %v", err)
+		}
+	})
 	t.Run("OutlivesTheGarbageCollector", func(t *testing.T) {
 		t.Parallel()
 		db := postgrestest.Live(t, momentDDL)

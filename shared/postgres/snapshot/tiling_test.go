@@ -155,7 +155,7 @@ func TestPages(t *testing.T) {
 	s := held(t, db)
 	r, of := joined(t, s), table(t, s, "keyless")
 	all := copied(t, r, of, backup.Range{})
-	pages := of.Bytes / 8192
+	pages := of.Pages
 	if of.Ordered || len(of.Key) > 0 || len(all) != 5000 || pages < 50 {
 		t.Fatalf("%d rows on %d pages of %+v", len(all), pages, of)
 	}

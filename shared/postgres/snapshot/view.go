@@ -50,6 +50,28 @@ func (e *exporter) isThere(ctx context.Context) error {
 	return nil
 }
 
+// blockers names the sessions that have or await an exclusive lock of a table of this database; empty when there are none any
+// more, or nobody answers.
+func (e *exporter) blockers(ctx context.Context) string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.tx == nil {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	defer cancel()
+	const question = `SELECT coalesce(string_agg(DISTINCT format('session %s (%s) on table %s', l.pid,
+	    coalesce(nullif(a.application_name, ''), 'no name'), l.relation::regclass), '; '), '')
+	  FROM pg_locks AS l LEFT JOIN pg_stat_activity AS a ON a.pid = l.pid
+	 WHERE l.locktype = 'relation' AND l.mode = 'AccessExclusiveLock' AND l.relation >= 16384
+	   AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())`
+	var who string
+	if err := e.tx.QueryRow(ctx, question).Scan(&who); err != nil {
+		return ""
+	}
+	return who
+}
+
 func (e *exporter) close(ctx context.Context) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -161,7 +183,7 @@ func (v *view) join(ctx context.Context, conn *pgx.Conn) error {
 		return gone(err) // also what a server says that never had it, behind an address that leads to several
 	}
 	if err := lock(ctx, conn.PgConn(), v.tables); err != nil {
-		return err
+		return barred(err, v.exporter.blockers(ctx))
 	}
 	return v.exporter.isThere(ctx)
 }

@@ -9,12 +9,14 @@ import (
 
 func number(out []byte, n uint32) []byte { return binary.BigEndian.AppendUint32(out, n) }
 
-func sized(out, value []byte) []byte { return append(number(out, uint32(len(value))), value...) }
+func sized(out, value []byte) []byte { return append(number(out, count(value)), value...) }
+
+func count[E any](all []E) uint32 { return uint32(len(all)) } //nolint:gosec // of a test
 
 // array is an array of one dimension, as the server sends it. Its elements are of a type of that number.
 func array(of uint32, elements ...[]byte) []byte {
 	out := number(number(number(nil, 1), 0), of)
-	out = number(number(out, uint32(len(elements))), 1)
+	out = number(number(out, count(elements)), 1)
 	for _, element := range elements {
 		out = sized(out, element)
 	}
@@ -23,7 +25,7 @@ func array(of uint32, elements ...[]byte) []byte {
 
 // row4 is a row value of fields of one type, as the server sends it.
 func row4(of uint32, fields ...[]byte) []byte {
-	out := number(nil, uint32(len(fields)))
+	out := number(nil, count(fields))
 	for _, field := range fields {
 		out = sized(number(out, of), field)
 	}

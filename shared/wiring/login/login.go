@@ -1,5 +1,5 @@
-// Package login owns where the logins of a process come from, as the configuration names it: Secrets Manager, or nowhere but
-// the configuration itself.
+// Package login owns where the logins of a process come from, as the configuration names it: Secrets Manager, IAM, or nowhere
+// but the configuration itself.
 //
 // It is apart from package wiring so that the apply function carries no archive. It asks for nothing: the first connection does.
 // What it returns may be used by several goroutines.
@@ -13,17 +13,41 @@ import (
 	"tidemark/shared/config/brokers"
 	"tidemark/shared/fault"
 	"tidemark/shared/postgres"
+	"tidemark/shared/postgres/address"
 	"tidemark/shared/secret"
+	"tidemark/shared/secret/iamtoken"
 	"tidemark/shared/secret/manager"
 )
 
 // Database gives the logins of a process at its database, nil when its connection string holds all there is.
 func Database(c *config.Process, now func() time.Time) postgres.Logins {
-	if c.DatabaseSecret.IsZero() {
+	switch {
+	case c.DatabaseIAM:
+		return signed{c, iamtoken.New(iamtoken.Options{Now: now})}
+	case c.DatabaseSecret.IsZero():
 		return nil
 	}
 	return Kept(open(c.DatabaseSecret, c.SecretTTL, now))
 }
+
+// signed logs in with tokens of IAM.
+type signed struct {
+	process *config.Process
+	signer  *iamtoken.Signer
+}
+
+// Login signs a token for the address's user. See postgres.Logins.
+func (s signed) Login(ctx context.Context) (user, token string, err error) {
+	at, err := address.Parse(s.process.Database.Reveal(), s.process.ConnectTimeout)
+	if err != nil {
+		return "", "", err
+	}
+	token, err = s.signer.Token(ctx, at.Host, at.Port, at.User)
+	return "", token, err
+}
+
+// Refused has no other login: each token is new. See postgres.Logins.
+func (signed) Refused(context.Context, string) bool { return false }
 
 // Kept gives logins at a database that a source keeps.
 func Kept(source *secret.Source) postgres.Logins { return kept{source} }

@@ -1,9 +1,8 @@
 // Package copies owns how the whole of a database is read out: by a bare COPY, by a backup and by pg_dump, in turns.
 //
-// It makes databases of its own on a server that its caller names, fills them with tables of several kinds, and drops
-// them. A backup is what the operator's command makes, put together by package wiring, into a folder on the disk that
-// temporary files are on; pg_dump writes to the same disk. Each round is checked for the rows that it must have read. It
-// judges nothing. How much memory a backup takes is measured in processes of their own, which its caller starts.
+// The databases are package original's, and so are the backups, into a folder on the disk that temporary files are on;
+// pg_dump writes to the same disk. Each round is checked for the rows that it must have read. It judges nothing. How much
+// memory a backup takes is measured in processes of their own, which its caller starts.
 package copies
 
 import (
@@ -12,6 +11,7 @@ import (
 	"fmt"
 
 	"tidemark/tests/bench/meter"
+	"tidemark/tests/bench/original"
 	"tidemark/tests/bench/result"
 )
 
@@ -33,13 +33,13 @@ func jobs() []int { return []int{1, 2} }
 
 // Measure makes the databases and measures everything. The caller says on which machine.
 func Measure(ctx context.Context, o Options) (_ result.Backup, err error) {
-	r := result.Backup{Level: level}
-	d, err := open(ctx, o.URL, o.Seed, o.Size)
+	r := result.Backup{Level: original.Level}
+	d, err := original.Open(ctx, o.URL, o.Seed, o.Size)
 	if err != nil {
 		return r, err
 	}
-	defer func() { err = errors.Join(err, d.drop(ctx)) }()
-	r.MB, r.Tables = megabytes(d.bytes), d.describe()
+	defer func() { err = errors.Join(err, d.Drop(ctx)) }()
+	r.MB, r.Tables = megabytes(d.Bytes), d.Describe()
 	o.Say("backup: %d tables, %.0f MB", len(r.Tables), r.MB)
 	if r.Cells, err = o.cells(ctx, d); err != nil {
 		return r, err
@@ -55,8 +55,8 @@ type round struct {
 	stored, sent, dumped int64 // bytes: of the first backup, of the second, of the dump
 }
 
-func (o Options) cells(ctx context.Context, d *database) ([]result.BackupCell, error) {
-	dumper, err := d.findDump(ctx)
+func (o Options) cells(ctx context.Context, d *original.Database) ([]result.BackupCell, error) {
+	dumper, err := findDump(ctx, d)
 	if err != nil {
 		return nil, err
 	}
@@ -81,9 +81,9 @@ func (o Options) cells(ctx context.Context, d *database) ([]result.BackupCell, e
 }
 
 // round measures each way once.
-func (o Options) round(ctx context.Context, d *database, dumper string, n int) (_ round, err error) {
+func (o Options) round(ctx context.Context, d *original.Database, dumper string, n int) (_ round, err error) {
 	var r round
-	if r.copied, err = o.timed(d, func() error { return d.copyAll(ctx, n) }); err != nil {
+	if r.copied, err = o.timed(d, func() error { return copyAll(ctx, d, n) }); err != nil {
 		return r, err
 	}
 	if dumper != "" {
@@ -91,29 +91,29 @@ func (o Options) round(ctx context.Context, d *database, dumper string, n int) (
 			return r, err
 		}
 	}
-	store, err := newStore()
+	store, err := original.NewStore()
 	if err != nil {
 		return r, err
 	}
-	defer func() { err = errors.Join(err, store.remove()) }()
-	if r.first, err = o.timed(d, func() error { return store.save(ctx, d.url, n) }); err != nil {
+	defer func() { err = errors.Join(err, store.Remove()) }()
+	if r.first, err = o.timed(d, func() error { return store.Save(ctx, d.URL, n) }); err != nil {
 		return r, err
 	}
-	if r.stored, err = store.size(); err != nil {
+	if r.stored, err = store.Size(); err != nil {
 		return r, err
 	}
-	if r.again, err = o.timed(d, func() error { return store.save(ctx, d.url, n) }); err != nil {
+	if r.again, err = o.timed(d, func() error { return store.Save(ctx, d.URL, n) }); err != nil {
 		return r, err
 	}
-	if r.sent, err = store.size(); err != nil {
+	if r.sent, err = store.Size(); err != nil {
 		return r, err
 	}
 	r.sent -= r.stored
-	return r, store.check(ctx, d)
+	return r, store.Check(ctx, d)
 }
 
 // timed takes the time of reading the whole database out. A sample counts bytes of COPY's binary form, whoever reads.
-func (o Options) timed(d *database, read func() error) (meter.Sample, error) {
+func (o Options) timed(d *original.Database, read func() error) (meter.Sample, error) {
 	begun, err := meter.Begin(o.Server)
 	if err != nil {
 		return meter.Sample{}, err
@@ -121,7 +121,7 @@ func (o Options) timed(d *database, read func() error) (meter.Sample, error) {
 	if err := read(); err != nil {
 		return meter.Sample{}, err
 	}
-	return begun.End(int(d.bytes))
+	return begun.End(int(d.Bytes))
 }
 
 func (o Options) cell(n int, rounds []round) result.BackupCell {
@@ -172,16 +172,16 @@ func megabytes(n int64) float64 { return result.Round(float64(n) / mega) }
 
 // Profile makes the database, begins a profile and backs up as often as told, with one job, each time anew.
 func Profile(ctx context.Context, o Options, begin func() error, times int) (err error) {
-	d, err := open(ctx, o.URL, o.Seed, o.Size)
+	d, err := original.Open(ctx, o.URL, o.Seed, o.Size)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, d.drop(ctx)) }()
+	defer func() { err = errors.Join(err, d.Drop(ctx)) }()
 	if err := begin(); err != nil {
 		return err
 	}
 	for range times {
-		if err := (Task{URL: d.url, Jobs: 1}).Run(ctx); err != nil {
+		if err := (Task{URL: d.URL, Jobs: 1}).Run(ctx); err != nil {
 			return err
 		}
 	}

@@ -13,12 +13,13 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"tidemark/tests/bench/meter"
+	"tidemark/tests/bench/original"
 )
 
 // findDump is the path of the pg_dump beside the server's binaries, empty when there is none.
-func (d *database) findDump(ctx context.Context) (string, error) {
+func findDump(ctx context.Context, d *original.Database) (string, error) {
 	var folder string
-	err := d.with(ctx, func(conn *pgx.Conn) error {
+	err := d.With(ctx, func(conn *pgx.Conn) error {
 		return conn.QueryRow(ctx, "SELECT setting FROM pg_config() WHERE name = 'BINDIR'").Scan(&folder)
 	})
 	if err != nil {
@@ -32,13 +33,13 @@ func (d *database) findDump(ctx context.Context) (string, error) {
 }
 
 // dump measures pg_dump with n jobs into a folder, compressed by zlib at its level 1. Its CPU is its own and its children's.
-func (o Options) dump(ctx context.Context, d *database, dumper string, n int, r *round) (err error) {
+func (o Options) dump(ctx context.Context, d *original.Database, dumper string, n int, r *round) (err error) {
 	folder, err := os.MkdirTemp("", "tidemark-bench-")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	at, err := pgx.ParseConfig(d.url)
+	at, err := pgx.ParseConfig(d.URL)
 	if err != nil {
 		return err
 	}
@@ -56,9 +57,9 @@ func (o Options) dump(ctx context.Context, d *database, dumper string, n int, r 
 		return fmt.Errorf("pg_dump: %w: %s", err, said)
 	}
 	spent := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-	taken.ClientCPU = spent.Seconds() / float64(d.bytes) * mega
+	taken.ClientCPU = spent.Seconds() / float64(d.Bytes) * mega
 	r.dump = new(meter.Sample)
 	*r.dump = taken
-	r.dumped, err = sizeOf(into)
+	r.dumped, err = original.SizeOf(into)
 	return err
 }

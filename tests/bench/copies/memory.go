@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"tidemark/tests/bench/meter"
+	"tidemark/tests/bench/original"
 	"tidemark/tests/bench/result"
 )
 
@@ -19,28 +20,28 @@ func (t Task) Run(ctx context.Context) (err error) {
 	if t.Jobs == 0 {
 		return nil
 	}
-	s, err := newStore()
+	s, err := original.NewStore()
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.remove()) }()
-	return s.save(ctx, t.URL, t.Jobs)
+	defer func() { err = errors.Join(err, s.Remove()) }()
+	return s.Save(ctx, t.URL, t.Jobs)
 }
 
 // memory measures children that do nothing, and that back up a small database and the large one with each number of jobs.
-func (o Options) memory(ctx context.Context, large *database) (_ *result.BackupMemory, err error) {
+func (o Options) memory(ctx context.Context, large *original.Database) (_ *result.BackupMemory, err error) {
 	if !meter.HasProc() {
 		return nil, nil //nolint:nilnil // the page says so
 	}
-	small, err := open(ctx, o.URL, o.Seed, o.Small)
+	small, err := original.Open(ctx, o.URL, o.Seed, o.Small)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, small.drop(ctx)) }()
-	m := &result.BackupMemory{SmallMB: megabytes(small.bytes), LargeMB: megabytes(large.bytes)}
+	defer func() { err = errors.Join(err, small.Drop(ctx)) }()
+	m := &result.BackupMemory{SmallMB: megabytes(small.Bytes), LargeMB: megabytes(large.Bytes)}
 	tasks := []Task{{}}
 	for _, n := range jobs() {
-		tasks = append(tasks, Task{URL: small.url, Jobs: n}, Task{URL: large.url, Jobs: n})
+		tasks = append(tasks, Task{URL: small.URL, Jobs: n}, Task{URL: large.URL, Jobs: n})
 	}
 	peaks := make([][]float64, len(tasks))
 	for range o.Rounds {

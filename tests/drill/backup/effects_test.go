@@ -22,11 +22,7 @@ import (
 const kiosk = `CREATE TABLE item (id int PRIMARY KEY, note text); INSERT INTO item SELECT n, 'note ' || n FROM generate_series(1, 50) AS n;
 	CREATE TABLE log (line text); INSERT INTO log SELECT 'line ' || n FROM generate_series(1, 20) AS n;
 	INSERT INTO tidemark.checkpoint (flow, topic, partition, next_offset, incarnation)
-	  SELECT 'drill', 'drill.public.item', n, 100 + n, incarnation FROM tidemark.target, generate_series(0, 2) AS n;` + unswept
-
-// unswept keeps autovacuum from a record of backups that drills make and delete by the hundred: its lock stands in the way of a
-// claim, as that of another backup would.
-const unswept = "ALTER TABLE tidemark.backup_run SET (autovacuum_enabled = off);"
+	  SELECT 'drill', 'drill.public.item', n, 100 + n, incarnation FROM tidemark.target, generate_series(0, 2) AS n;`
 
 // proxied is a vault whose command reaches the database through a proxy.
 type proxied struct {

@@ -30,7 +30,7 @@ func (l Log) String() string {
 func (m Manifests) notes() (lines []string) {
 	told := map[string]bool{}
 	for _, listed := range m.List {
-		line := "log " + listed.Log.String() + ": " + report.OneLine(listed.Log.Why)
+		line := "log (" + listed.Log.String() + "): " + report.OneLine(listed.Log.Why)
 		if listed.Log.Why != "" && !told[line] {
 			told[line] = true
 			lines = append(lines, line)

@@ -172,18 +172,12 @@ func (r *run) load(ctx context.Context) error {
 	pieces := make(chan piece, max(r.Jobs-1, 0))
 	group.Go(func() error {
 		defer close(pieces)
-		for _, t := range r.plan.Tables {
-			for i, c := range t.Chunks {
-				if c.Rows == 0 {
-					continue
-				}
-				p := piece{t, i, make(chan []byte, 1)}
-				select {
-				case pieces <- p:
-				case <-inner.Done():
-					return context.Cause(inner)
-				}
+		for _, p := range r.pieces() {
+			select {
+			case pieces <- p:
 				group.Go(func() error { return r.fetch(inner, p) })
+			case <-inner.Done():
+				return context.Cause(inner)
 			}
 		}
 		return nil
@@ -202,6 +196,19 @@ func (r *run) load(ctx context.Context) error {
 		return nil
 	})
 	return group.Wait()
+}
+
+// pieces are the chunks that have rows.
+func (r *run) pieces() []piece {
+	var all []piece
+	for _, t := range r.plan.Tables {
+		for i, c := range t.Chunks {
+			if c.Rows > 0 {
+				all = append(all, piece{t, i, make(chan []byte, 1)})
+			}
+		}
+	}
+	return all
 }
 
 func (r *run) fetch(ctx context.Context, p piece) error {

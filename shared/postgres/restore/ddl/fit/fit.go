@@ -93,7 +93,8 @@ func newCheck(base body.Body, there There, schemas []string) *check {
 }
 
 func (c *check) problem(form string, args ...any) { c.found[true][fmt.Sprintf(form, args...)] = true }
-func (c *check) warn(form string, args ...any)    { c.found[false][fmt.Sprintf(form, args...)] = true }
+
+func (c *check) warn(form string, args ...any) { c.found[false][fmt.Sprintf(form, args...)] = true }
 
 // key names a definition among those of a database.
 type key struct {

@@ -1,4 +1,4 @@
-package copies
+package original
 
 import (
 	"encoding/hex"

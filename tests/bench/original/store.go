@@ -1,4 +1,4 @@
-package copies
+package original
 
 import (
 	"context"
@@ -23,30 +23,31 @@ import (
 	"tidemark/shared/wiring"
 )
 
-// level is the level of zstd.
-const level = 1
+// Level is the level of zstd.
+const Level = 1
 
-// store is an archive in a folder of its own, with a key that signs.
-type store struct {
-	dir    string
-	config config.Archive
+// Store is an archive in a folder of its own, with a key that signs.
+type Store struct {
+	Config config.Archive
+
+	dir string
 }
 
-// newStore makes an empty archive. The caller removes it.
-func newStore() (_ *store, err error) {
-	s := &store{}
+// NewStore makes an empty archive. The caller removes it.
+func NewStore() (_ *Store, err error) {
+	s := &Store{}
 	if s.dir, err = os.MkdirTemp("", "tidemark-bench-"); err != nil {
 		return nil, err
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, s.remove())
+			err = errors.Join(err, s.Remove())
 		}
 	}()
 	private, trusted := filepath.Join(s.dir, "key.pem"), filepath.Join(s.dir, "trusted.pem")
-	s.config = config.Archive{
+	s.Config = config.Archive{
 		Primary:     location.Place{Kind: location.File, Folder: s.folder()},
-		TrustedKeys: trusted, SigningKeys: []location.Key{{File: private}}, CompressionLevel: level,
+		TrustedKeys: trusted, SigningKeys: []location.Key{{File: private}}, CompressionLevel: Level,
 	}
 	key, err := localkey.Generate()
 	if err != nil {
@@ -57,14 +58,16 @@ func newStore() (_ *store, err error) {
 	)
 }
 
-func (s *store) folder() string { return filepath.Join(s.dir, "archive") }
+func (s *Store) folder() string { return filepath.Join(s.dir, "archive") }
 
-func (s *store) remove() error { return os.RemoveAll(s.dir) }
+// Remove removes it.
+func (s *Store) Remove() error { return os.RemoveAll(s.dir) }
 
-// size is what the files of the archive take.
-func (s *store) size() (int64, error) { return sizeOf(s.folder()) }
+// Size is what the files of the archive take.
+func (s *Store) Size() (int64, error) { return SizeOf(s.folder()) }
 
-func sizeOf(folder string) (size int64, err error) {
+// SizeOf is what the files of a folder take.
+func SizeOf(folder string) (size int64, err error) {
 	err = filepath.WalkDir(folder, func(_ string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.Type().IsRegular() {
 			return err
@@ -78,31 +81,31 @@ func sizeOf(folder string) (size int64, err error) {
 	return size, err
 }
 
-// save backs a database up, as the operator's command does.
-func (s *store) save(ctx context.Context, url string, jobs int) error {
+// Save backs a database up, as the operator's command does.
+func (s *Store) Save(ctx context.Context, url string, jobs int) error {
 	const timeout = 10 * time.Second
 	from, err := address.Parse(url, timeout)
 	if err != nil {
 		return err
 	}
-	claims, err := runs.New(runs.Options{Database: from, Schema: schema, NewID: newRunID})
+	claims, err := runs.New(runs.Options{Database: from, Schema: Schema, NewID: newRunID})
 	if err != nil {
 		return err
 	}
-	opened, err := wiring.OpenArchive(ctx, s.config, target)
+	opened, err := wiring.OpenArchive(ctx, s.Config, Target)
 	if err != nil {
 		return err
 	}
-	written, err := wiring.Writer(ctx, s.config, opened, time.Now)
+	written, err := wiring.Writer(ctx, s.Config, opened, time.Now)
 	if err != nil {
 		return err
 	}
-	form, err := wiring.Packing(s.config)
+	form, err := wiring.Packing(s.Config)
 	if err != nil {
 		return err
 	}
 	made, err := backup.Run(ctx, backup.Options{
-		Runs: claims, Source: snapshot.New(from, snapshot.Options{LedgerSchema: schema, ConnectTimeout: timeout}),
+		Runs: claims, Source: snapshot.New(from, snapshot.Options{LedgerSchema: Schema, ConnectTimeout: timeout}),
 		Writer: written, NewPacker: func() (*packing.Packer, error) { return packing.NewPacker(form) },
 		Jobs: jobs, Actor: "bench", Tool: "bench", Deadline: time.Now().Add(history.RunLife), Now: time.Now,
 	})
@@ -120,9 +123,9 @@ func newRunID() manifest.RunID {
 	return manifest.RunID(fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:]))
 }
 
-// check holds the newest manifest against the database.
-func (s *store) check(ctx context.Context, d *database) error {
-	opened, err := wiring.OpenArchive(ctx, s.config, target)
+// Check holds the newest manifest against the database.
+func (s *Store) Check(ctx context.Context, d *Database) error {
+	opened, err := wiring.OpenArchive(ctx, s.Config, Target)
 	if err != nil {
 		return err
 	}
@@ -138,9 +141,9 @@ func (s *store) check(ctx context.Context, d *database) error {
 	for _, t := range choice.Body.Tables {
 		rows[t.String()] = t.Rows
 	}
-	for _, t := range d.tables {
-		if got := rows["public."+t.name]; got != t.rows {
-			return fmt.Errorf("the backup has %d rows of %s, want %d", got, t.name, t.rows)
+	for _, t := range d.Tables {
+		if got := rows["public."+t.Name]; got != t.Rows {
+			return fmt.Errorf("the backup has %d rows of %s, want %d", got, t.Name, t.Rows)
 		}
 	}
 	return nil
