@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tidemark/cmd/tidemark/exit"
+	"tidemark/cmd/tidemark/flows"
 	"tidemark/shared/config"
 	"tidemark/shared/postgres/ledger"
 )
@@ -42,7 +43,7 @@ func startFlow(cmd *cobra.Command, from []string, reason string) error {
 		if err != nil {
 			return err
 		}
-		starts, err := parseStarts(from, flow.Topics, known)
+		starts, err := flows.ParseStarts(from, flow.Topics, known)
 		if err != nil {
 			return exit.Usage(err)
 		}
@@ -55,7 +56,7 @@ func startFlow(cmd *cobra.Command, from []string, reason string) error {
 			return err
 		}
 		for _, m := range moved {
-			cmd.Println(describeMove(m))
+			cmd.Println(flows.DescribeMove(m))
 		}
 		return nil
 	})

@@ -3,9 +3,16 @@
 //
 // It declares what it needs of a database (Target, Snapshot, Reader) and writes through package archive/writer, whose order
 // of writes makes the signed statement the commit. The cut is read in the same snapshot as the rows: it is the state of the
-// log that they correspond to. Bounds of chunks come from the manifest before, so that unchanged ranges upload nothing. It
-// refuses a target that is not live, and to leave anything out in silence. Memory is bounded per worker: one packer and one
-// packed object.
+// log that they correspond to. Bounds of chunks come from the manifest before, so that unchanged ranges upload nothing, and are
+// not even compressed: their plain bytes are hashed first. It refuses a target that is not live, and to leave anything out in
+// silence.
+//
+// A table whose key orders it at little cost is cut by ranges of the key, and an unchanged range is an unchanged chunk wherever
+// its rows lie. Any other is cut by ranges of its pages. Of such a table, too, the chunks are those of before as long as rows
+// stay in their pages; rows that are added change the last pages, or those that a vacuum made room in. What changes all of
+// them: VACUUM FULL, CLUSTER, a restore, a rewriting ALTER TABLE.
+//
+// Each worker reads, packs and stores side by side. Its memory is bounded: see press.
 package backup
 
 import (

@@ -3,6 +3,7 @@ package config
 import (
 	"tidemark/shared/config/brokers"
 	"tidemark/shared/config/setting"
+	"tidemark/shared/secret"
 )
 
 // Recovery is the environment of whoever recovers a target.
@@ -11,6 +12,8 @@ type Recovery struct {
 	Archive  Archive
 	Kafka    brokers.Kafka
 	FlowFile string // path, empty when the environment names none
+	// Scratch is the database of rehearsals, as Process.Database is the target's. Zero: each makes one and drops it.
+	Scratch secret.Text
 }
 
 // LoadRecovery reads the environment of whoever recovers a target. It leaves the variables of the other processes alone.
@@ -30,5 +33,10 @@ func recoveryVariables() []setting.Field[Recovery] {
 	fields := setting.Lift(processVariables(), func(r *Recovery) *Process { return &r.Process })
 	fields = append(fields, setting.Lift(archiveVariables(), func(r *Recovery) *Archive { return &r.Archive })...)
 	fields = append(fields, setting.Lift(brokers.Variables(), func(r *Recovery) *brokers.Kafka { return &r.Kafka })...)
-	return append(fields, flowFile(false, func(r *Recovery) *string { return &r.FlowFile }))
+	return append(fields, flowFile(false, func(r *Recovery) *string { return &r.FlowFile }),
+		setting.Scalar(setting.Setting{
+			Name: "TIDEMARK_SCRATCH_DATABASE_URL", Secret: true, Example: "postgres://tidemark@scratch.example.com:5432/rehearsal",
+			Meaning: "An empty database that a rehearsal fills and leaves. Without a password in it the target's login is taken. " +
+				"Not set: each rehearsal makes a database beside the target's, and drops it.",
+		}, databaseURL(), func(r *Recovery) *secret.Text { return &r.Scratch }))
 }

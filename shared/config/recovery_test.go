@@ -39,6 +39,9 @@ func brokerLimits() []limit {
 		{"TIDEMARK_KAFKA_USER", []string{""}, noZero},
 		{"TIDEMARK_KAFKA_SECRET", []string{""}, map[string]string{"hunter 2": "names no secret"}},
 		{"TIDEMARK_KAFKA_PASSWORD", []string{""}, noZero},
+		{"TIDEMARK_SCRATCH_DATABASE_URL", []string{"", "postgres://u@s.example.com/rehearsal"}, map[string]string{
+			"mysql://u@s/d": "another scheme", "postgres:///d": "names no host",
+		}},
 	}
 }
 

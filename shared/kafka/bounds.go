@@ -11,7 +11,7 @@ import (
 
 	"tidemark/shared/fault"
 	"tidemark/shared/position"
-	"tidemark/shared/recovery"
+	"tidemark/shared/recovery/inspection"
 )
 
 // The times that stand for a partition's ends, and how much of it a reader may see.
@@ -27,7 +27,7 @@ const (
 // happens in between, Start <= Stable <= End.
 func (l *Log) Bounds(
 	ctx context.Context, partitions []position.Partition,
-) (map[position.Partition]recovery.Bounds, error) {
+) (map[position.Partition]inspection.Bounds, error) {
 	starts, err := l.offsets(ctx, partitions, atStart, everything)
 	if err != nil {
 		return nil, err
@@ -40,9 +40,9 @@ func (l *Log) Bounds(
 	if err != nil {
 		return nil, err
 	}
-	bounds := make(map[position.Partition]recovery.Bounds, len(partitions))
+	bounds := make(map[position.Partition]inspection.Bounds, len(partitions))
 	for _, p := range partitions {
-		bounds[p] = recovery.Bounds{Start: starts[p], Stable: stable[p], End: ends[p]}
+		bounds[p] = inspection.Bounds{Start: starts[p], Stable: stable[p], End: ends[p]}
 	}
 	return bounds, nil
 }

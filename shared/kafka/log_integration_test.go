@@ -19,7 +19,7 @@ import (
 	"tidemark/shared/kafka"
 	"tidemark/shared/kafka/reach"
 	"tidemark/shared/position"
-	"tidemark/shared/recovery"
+	"tidemark/shared/recovery/inspection"
 )
 
 // TestLeaderChange kills brokers, so nothing runs beside it.
@@ -194,7 +194,7 @@ func describesTopics(t *testing.T) {
 			t.Errorf("got the id %q, want a UUID", topic.ID)
 		}
 	}
-	want := map[string]recovery.Topic{
+	want := map[string]inspection.Topic{
 		s.topic: {
 			ID: got[s.topic].ID, Partitions: 2, Compacted: true, Deleted: true,
 			DeleteRetention: 1234 * time.Millisecond, MinCompactionLag: 1<<63 - 1,

@@ -19,6 +19,7 @@ import (
 	"tidemark/shared/position"
 	"tidemark/shared/record"
 	"tidemark/shared/recovery"
+	"tidemark/shared/recovery/inspection"
 )
 
 // TestTail is about what moves a position, on real brokers.
@@ -66,7 +67,7 @@ func (s *stage) begin(t *testing.T, producer *kgo.Client, values ...string) {
 	}
 }
 
-func (s *stage) bounds(ctx context.Context, t *testing.T) recovery.Bounds {
+func (s *stage) bounds(ctx context.Context, t *testing.T) inspection.Bounds {
 	t.Helper()
 	bounds, err := s.log.Bounds(ctx, []position.Partition{s.partition(0)})
 	if err != nil {
@@ -101,7 +102,7 @@ func standsBeforeAnOpenTransaction(t *testing.T) {
 	producer := client(t, kgo.TransactionalID(s.topic), kgo.RecordPartitioner(kgo.ManualPartitioner()))
 	s.begin(t, producer, "b")
 	s.publish(t, 0, texts("c")...)
-	if got, want := s.bounds(t.Context(), t), (recovery.Bounds{Start: 0, Stable: 1, End: 3}); got != want {
+	if got, want := s.bounds(t.Context(), t), (inspection.Bounds{Start: 0, Stable: 1, End: 3}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 	s.reads(t, s.log, 0, "a")

@@ -21,6 +21,7 @@ import (
 	"tidemark/shared/position"
 	"tidemark/shared/record"
 	"tidemark/shared/recovery"
+	"tidemark/shared/recovery/inspection"
 )
 
 // fake is a stand-in whose answers a test may put words into. Its topic has three records.
@@ -339,7 +340,7 @@ func TestTopicsOfTheStandIn(t *testing.T) {
 		t.Errorf("got %+v, %v, want the one topic", topics, err)
 	}
 	bounds, err := log.Bounds(t.Context(), []position.Partition{f.p})
-	if want := (recovery.Bounds{Stable: 3, End: 3}); err != nil || bounds[f.p] != want {
+	if want := (inspection.Bounds{Stable: 3, End: 3}); err != nil || bounds[f.p] != want {
 		t.Errorf("got %+v, %v, want %+v", bounds[f.p], err, want)
 	}
 	if none, err := log.Topics(t.Context(), nil); err != nil || len(none) != 0 {

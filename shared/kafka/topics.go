@@ -12,12 +12,12 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"tidemark/shared/fault"
-	"tidemark/shared/recovery"
+	"tidemark/shared/recovery/inspection"
 )
 
 // Topics describes topics; one that does not exist is not in the answer. A topic that may not be seen is an error.
-func (l *Log) Topics(ctx context.Context, names []string) (map[string]recovery.Topic, error) {
-	found := make(map[string]recovery.Topic, len(names))
+func (l *Log) Topics(ctx context.Context, names []string) (map[string]inspection.Topic, error) {
+	found := make(map[string]inspection.Topic, len(names))
 	if len(names) == 0 {
 		return found, nil
 	}
@@ -27,7 +27,7 @@ func (l *Log) Topics(ctx context.Context, names []string) (map[string]recovery.T
 	}
 	request := kmsg.NewPtrDescribeConfigsRequest()
 	for name, topic := range seen {
-		found[name] = recovery.Topic{ID: uuid(topic.TopicID), Partitions: int32(len(topic.Partitions))} //nolint:gosec // numbered by int32
+		found[name] = inspection.Topic{ID: uuid(topic.TopicID), Partitions: int32(len(topic.Partitions))} //nolint:gosec // numbered by int32
 		resource := kmsg.NewDescribeConfigsRequestResource()
 		resource.ResourceType, resource.ResourceName = kmsg.ConfigResourceTypeTopic, name
 		resource.ConfigNames = []string{cleanupPolicy, deleteRetention, minCompactionLag}
@@ -86,7 +86,7 @@ const (
 )
 
 // configure fills in what the topics are set to. One that was deleted in between goes.
-func configure(topics map[string]recovery.Topic, resources []kmsg.DescribeConfigsResponseResource) error {
+func configure(topics map[string]inspection.Topic, resources []kmsg.DescribeConfigsResponseResource) error {
 	left := len(topics)
 	for _, r := range resources {
 		topic, known := topics[r.ResourceName]
@@ -114,7 +114,7 @@ func configure(topics map[string]recovery.Topic, resources []kmsg.DescribeConfig
 
 // settle takes what the brokers say. A time that they do not know is 0, which promises nothing; a policy that they do not
 // say may be any.
-func settle(topic *recovery.Topic, configs []kmsg.DescribeConfigsResponseResourceConfig) (err error) {
+func settle(topic *inspection.Topic, configs []kmsg.DescribeConfigsResponseResourceConfig) (err error) {
 	values := map[string]string{}
 	for _, config := range configs {
 		if config.Value != nil {

@@ -97,7 +97,7 @@ func hintOf(server *pgconn.PgError) string {
 	switch {
 	case strings.HasPrefix(server.Code, "28"):
 		return "the database refuses the login: check user, password and pg_hba.conf; TIDEMARK_DATABASE_URL and " +
-			"TIDEMARK_DATABASE_PASSWORD hold what was sent"
+			"TIDEMARK_DATABASE_PASSWORD, or the secret in TIDEMARK_DATABASE_SECRET, hold what was sent"
 	case server.Code == "3D000":
 		return "the database does not exist: create it, or correct TIDEMARK_DATABASE_URL"
 	case server.Code == "42501":

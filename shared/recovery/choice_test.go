@@ -19,6 +19,7 @@ import (
 	"tidemark/shared/manifest"
 	"tidemark/shared/recovery"
 	"tidemark/shared/recovery/recoverytest"
+	"tidemark/shared/recovery/refusal"
 )
 
 // twice is a shop with a second backup, of its end.
@@ -204,12 +205,12 @@ func TestRunKnowsTheNewest(t *testing.T) {
 	for name, c := range map[string]struct {
 		seq    int64 // that was committed
 		change func(*recovery.Options)
-		name   recovery.Name
+		name   refusal.Name
 		warns  string
 	}{
 		"ProvenWhenTheMarkAgrees":   {2, func(o *recovery.Options) { o.RequireFresh = true }, "", ""},
 		"UnprovenWithoutAMark":      {0, func(*recovery.Options) {}, "", "freshness_unproven: nobody"},
-		"RefusedWhenANewerWasSeen":  {3, func(*recovery.Options) {}, recovery.OlderThanSeen, ""},
+		"RefusedWhenANewerWasSeen":  {3, func(*recovery.Options) {}, refusal.OlderThanSeen, ""},
 		"AcceptedByAnOperator":      {3, allowOlder, "", "freshness_unproven, accepted: ticket 8"},
 		"AcceptedWhenItMustBeFresh": {0, func(o *recovery.Options) { o.RequireFresh = true; allowOlder(o) }, "", "accepted: ticket 8"},
 	} {

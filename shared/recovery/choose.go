@@ -8,6 +8,8 @@ import (
 	"tidemark/shared/archive"
 	"tidemark/shared/archive/history"
 	"tidemark/shared/fault"
+	"tidemark/shared/recovery/life"
+	"tidemark/shared/recovery/refusal"
 	"tidemark/shared/signing"
 )
 
@@ -15,11 +17,11 @@ import (
 func (o Options) choose(ctx context.Context, earlier *Try) (history.Choice, *history.History, error) {
 	h, err := history.Read(ctx, o.Archive)
 	if err != nil {
-		return history.Choice{}, nil, named(lineageForked(err))
+		return history.Choice{}, nil, named(life.Forked(err))
 	}
 	request := history.Request{Run: o.Manifest, AllowOlder: o.AllowOlder != ""}
 	if !o.Until.IsZero() && earlier == nil {
-		request.Fits = o.fits
+		request.Fits = o.inspect().Fits
 	}
 	if earlier != nil {
 		request = history.Request{Run: earlier.Base.Run, AllowOlder: true} // it was judged when the try began
@@ -33,8 +35,8 @@ func (o Options) choose(ctx context.Context, earlier *Try) (history.Choice, *his
 		return choice, h, named(err)
 	}
 	if earlier != nil && choice.Manifest.Digest != earlier.Statement {
-		return choice, h, refuse(fault.Corrupt, &RefusalError{
-			Name: Corrupt, What: fmt.Sprintf("manifest %s is not the one that the earlier try began with", choice.Manifest.ID),
+		return choice, h, refusal.Of(fault.Corrupt, &refusal.Error{
+			Name: refusal.Corrupt, What: fmt.Sprintf("manifest %s is not the one that the earlier try began with", choice.Manifest.ID),
 		})
 	}
 	return choice, h, nil
@@ -51,27 +53,27 @@ func (o Options) past(ctx context.Context, ended *Try) (history.Choice, []string
 
 // named gives an error of the choice its name.
 func named(err error) error {
-	r := &RefusalError{What: err.Error(), Err: err}
-	_, isNamed := errors.AsType[*RefusalError](err)
+	r := &refusal.Error{What: err.Error(), Err: err}
+	_, isNamed := errors.AsType[*refusal.Error](err)
 	switch {
 	case isNamed:
 		return err
 	case errors.Is(err, history.ErrNoBackup):
-		r.Name = NoBackup
+		r.Name = refusal.NoBackup
 	case errors.Is(err, history.ErrOlderThanSeen):
-		r.Name, r.Override, r.Loses = OlderThanSeen, "--allow-older REASON", "what only the newer manifest has and the log no longer"
+		r.Name, r.Override, r.Loses = refusal.OlderThanSeen, "--allow-older REASON", "what only the newer manifest has and the log no longer"
 	case errors.Is(err, archive.ErrForeign):
-		r.Name = IdentityMismatch
+		r.Name = refusal.IdentityMismatch
 	case errors.Is(err, history.ErrForked):
-		r.Name = LineageForked
+		r.Name = refusal.LineageForked
 	case errors.Is(err, signing.ErrUntrusted):
-		r.Name = Untrusted
+		r.Name = refusal.Untrusted
 	case fault.Is(err, fault.Corrupt):
-		r.Name = Corrupt
+		r.Name = refusal.Corrupt
 	default:
 		return err
 	}
-	return refuse(fault.ClassOf(err), r)
+	return refusal.Of(fault.ClassOf(err), r)
 }
 
 // freshness says how sure it is that the choice is the newest, and refuses when it must be.
@@ -83,12 +85,12 @@ func (o Options) freshness(c history.Choice) (warnings []string, err error) {
 	case c.FreshnessProven:
 		return warnings, nil
 	case o.AllowOlder != "":
-		return append(warnings, string(FreshnessUnproven)+", accepted: "+o.AllowOlder), nil
+		return append(warnings, string(refusal.FreshnessUnproven)+", accepted: "+o.AllowOlder), nil
 	case o.RequireFresh:
-		return warnings, refuse(fault.Misconfigured, &RefusalError{
-			Name: FreshnessUnproven, What: "nobody outside the buckets remembers which manifest is the newest",
+		return warnings, refusal.Of(fault.Misconfigured, &refusal.Error{
+			Name: refusal.FreshnessUnproven, What: "nobody outside the buckets remembers which manifest is the newest",
 			Override: "--allow-older REASON", Loses: "what was backed up after this manifest, if anything was",
 		})
 	}
-	return append(warnings, string(FreshnessUnproven)+": nobody outside the buckets remembers which manifest is the newest"), nil
+	return append(warnings, string(refusal.FreshnessUnproven)+": nobody outside the buckets remembers which manifest is the newest"), nil
 }

@@ -3,8 +3,10 @@ package recovery
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"tidemark/shared/fault"
+	"tidemark/shared/recovery/refusal"
 )
 
 // look says what is in the database. Tables that somebody made and put nothing into are nothing to a recovery that loads into
@@ -16,7 +18,7 @@ func (o Options) look(ctx context.Context) (Found, error) {
 	case tables && o.Existing:
 		return Found{}, nil
 	case tables, o.Existing && errors.Is(err, ErrNotEmpty) && fault.Is(err, fault.Misconfigured): // it knows what would help
-		return found, refuse(fault.Misconfigured, &RefusalError{Name: TargetNotEmpty, What: err.Error(), Err: err})
+		return found, refusal.Of(fault.Misconfigured, &refusal.Error{Name: refusal.TargetNotEmpty, What: err.Error(), Err: err})
 	}
 	return found, notEmpty(err)
 }
@@ -39,10 +41,20 @@ func mismatch(err error) error {
 	if !errors.Is(err, ErrMisfit) {
 		return err
 	}
-	return refuse(fault.Misconfigured, &RefusalError{
-		Name: SchemaMismatch, What: err.Error(), Err: err, Override: "correct the tables, or name an empty database and leave out --schema",
+	return refusal.Of(fault.Misconfigured, &refusal.Error{
+		Name: refusal.SchemaMismatch, What: err.Error(), Err: err, Override: "correct the tables, or name an empty database and leave out --schema",
 		Loses: "nothing",
 	})
+}
+
+// union adds what is not told yet: a plan and what comes of it may tell the same of a database.
+func union(told, more []string) []string {
+	for _, warning := range more {
+		if !slices.Contains(told, warning) {
+			told = append(told, warning)
+		}
+	}
+	return told
 }
 
 // ErrOnlyTables says, beside ErrNotEmpty, that a database has no ledger and nothing in its tables.

@@ -10,6 +10,7 @@ import (
 	"tidemark/shared/manifest/body"
 	"tidemark/shared/recovery"
 	"tidemark/shared/recovery/recoverytest"
+	"tidemark/shared/recovery/refusal"
 )
 
 // tablesThere is a database whose tables migrations made, until a try has it.
@@ -45,7 +46,7 @@ func TestExisting(t *testing.T) {
 		w := newShop(t)
 		d := w.Database()
 		_, err := run(t, w, d, there)
-		mustRefuse(t, err, recovery.TargetNotEmpty, "--schema existing")
+		mustRefuse(t, err, refusal.TargetNotEmpty, "--schema existing")
 		if d.Try() != nil {
 			t.Error("the database was claimed")
 		}
@@ -56,7 +57,7 @@ func TestExisting(t *testing.T) {
 		d := w.Database()
 		misfit := fault.New(fault.Misconfigured, "%w: table public.rows is not there", recovery.ErrMisfit)
 		_, err := run(t, w, d, asked(misfit))
-		mustRefuse(t, err, recovery.SchemaMismatch, "correct the tables")
+		mustRefuse(t, err, refusal.SchemaMismatch, "correct the tables")
 		if d.Try() != nil {
 			t.Error("the database was claimed")
 		}
@@ -89,7 +90,7 @@ func TestExisting(t *testing.T) {
 			t.Fatalf("got %v, want it stopped", err)
 		}
 		_, err := run(t, w, d, asked(nil))
-		mustRefuse(t, err, recovery.TargetNotEmpty, "leave out --schema")
+		mustRefuse(t, err, refusal.TargetNotEmpty, "leave out --schema")
 	})
 	t.Run("TellsWhatIsMissing", func(t *testing.T) {
 		t.Parallel()
@@ -116,9 +117,9 @@ func (d broken) Restore(context.Context, recovery.Base) (recovery.Restored, erro
 }
 
 // mustRefuse fails the test unless an error refuses by this name, with a hint that has these words.
-func mustRefuse(t *testing.T, err error, name recovery.Name, hint string) {
+func mustRefuse(t *testing.T, err error, name refusal.Name, hint string) {
 	t.Helper()
-	refused, ok := errors.AsType[*recovery.RefusalError](err)
+	refused, ok := errors.AsType[*refusal.Error](err)
 	if !ok || refused.Name != name {
 		t.Fatalf("got %v, want %s", err, name)
 	}

@@ -15,11 +15,14 @@ import (
 	"tidemark/shared/archive/decision"
 	"tidemark/shared/archive/history"
 	"tidemark/shared/archive/layout"
+	"tidemark/shared/archive/layout/decided"
 	"tidemark/shared/archive/notice"
 	"tidemark/shared/fault"
 	"tidemark/shared/position"
 	"tidemark/shared/recovery"
+	"tidemark/shared/recovery/inspection"
 	"tidemark/shared/recovery/recoverytest"
+	"tidemark/shared/recovery/refusal"
 	"tidemark/shared/signing"
 )
 
@@ -62,7 +65,7 @@ func TestRunUntilAnOffset(t *testing.T) {
 		t.Errorf("got %s, want orders/0 at 5 and orders/2 at its end %s", got, stable[at(2)])
 	}
 	id, _, _ := w.Log.Describe(at(0), 5)
-	want := []recovery.Held{{Flow: shopFlow, Topic: orders, TopicID: id, Partition: 0, From: 5, Until: stable[at(0)]}}
+	want := []inspection.Held{{Flow: shopFlow, Topic: orders, TopicID: id, Partition: 0, From: 5, Until: stable[at(0)]}}
 	if diff := cmp.Diff(want, report.Try.Held); diff != "" {
 		t.Errorf("held (-want +got):\n%s", diff)
 	}
@@ -134,7 +137,7 @@ func TestRunUntilRefusesACompactedTopic(t *testing.T) {
 	w := newShop(t)
 	w.Log.Configure(orders, 100*time.Hour)
 	_, err := run(t, w, w.Database(), until(position.Cut{at(0): 5}))
-	wantRefusal(t, err, recovery.LogTruncated, fault.Gap)
+	wantRefusal(t, err, refusal.LogTruncated, fault.Gap)
 	mustRun(t, w, w.Database(), until(position.Cut{at(0): 5}), allowGap)
 	w = newShop(t)
 	w.Log.Configure(orders, 100*time.Hour)
@@ -155,12 +158,12 @@ func TestRunGoesOnAsItWasAsked(t *testing.T) {
 		"another start": func(o *recovery.Options) { o.From.Earliest = true },
 	} {
 		_, err := run(t, w, d, other)
-		if wantRefusal(t, err, recovery.TargetNotEmpty, fault.Misconfigured); !strings.Contains(err.Error(), "until orders/0=5") {
+		if wantRefusal(t, err, refusal.TargetNotEmpty, fault.Misconfigured); !strings.Contains(err.Error(), "until orders/0=5") {
 			t.Errorf("%s: %v does not say what was asked", name, err)
 		}
 	}
 	_, err := run(t, w, d, func(o *recovery.Options) { o.Rehearsal = true })
-	wantRefusal(t, err, recovery.TargetNotEmpty, fault.Misconfigured)
+	wantRefusal(t, err, refusal.TargetNotEmpty, fault.Misconfigured)
 	mustRun(t, w, d)
 	if got := d.Positions(shopFlow)[at(0)]; got != 5 {
 		t.Errorf("orders/0 stands at %s, want where the first call was asked to stop", got)
@@ -235,10 +238,10 @@ func TestRunRefusesADecisionThatItCannotBelieve(t *testing.T) {
 	w := newShop(t)
 	exclude(t, w, shopFlow, map[position.Partition]position.Range{at(0): {From: 5, Until: 6}})
 	for _, bucket := range []*archivetest.Memory{w.Primary, w.Secondary} {
-		replace(t, bucket, layout.Decision(1, 1), []byte("{}"))
+		replace(t, bucket, decided.Key(1, 1), []byte("{}"))
 	}
 	_, err := run(t, w, w.Database())
-	if wantRefusal(t, err, recovery.Untrusted, fault.Corrupt); !strings.Contains(err.Error(), layout.Decision(1, 1)) {
+	if wantRefusal(t, err, refusal.Untrusted, fault.Corrupt); !strings.Contains(err.Error(), decided.Key(1, 1)) {
 		t.Errorf("%v does not name the decision", err)
 	}
 }
@@ -267,7 +270,7 @@ func TestRunFromTheBeginning(t *testing.T) {
 	w = newShop(t)
 	w.Log.Trim(at(1), 5)
 	_, err := run(t, w, w.Database(), earliest)
-	wantRefusal(t, err, recovery.LogTruncated, fault.Gap)
+	wantRefusal(t, err, refusal.LogTruncated, fault.Gap)
 }
 
 // TestRunFromAnOffset begins there: below the cut records come again, above it they are a gap that somebody has to accept.
@@ -281,7 +284,7 @@ func TestRunFromAnOffset(t *testing.T) {
 	}
 	above := from(position.Cut{at(0): 5})
 	_, err := run(t, w, w.Database(), above)
-	wantRefusal(t, err, recovery.LogTruncated, fault.Gap)
+	wantRefusal(t, err, refusal.LogTruncated, fault.Gap)
 	d = w.Database()
 	mustRun(t, w, d, above, allowGap)
 	if gaps := d.Gaps(); len(gaps) != 1 || gaps[0].From != 4 || gaps[0].Until != 5 || gaps[0].How != "accepted" {
@@ -323,7 +326,7 @@ func TestRunReplaysWhatTheManifestKnowsNothingOf(t *testing.T) {
 	w = late(t)
 	w.Log.Trim(second, 1)
 	_, err := run(t, w, w.Database())
-	wantRefusal(t, err, recovery.LogTruncated, fault.Gap)
+	wantRefusal(t, err, refusal.LogTruncated, fault.Gap)
 }
 
 // TestRehearsalTakesNoLife: nothing in the buckets changes, and the target never goes live.

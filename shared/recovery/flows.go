@@ -11,6 +11,8 @@ import (
 	"tidemark/shared/fault"
 	"tidemark/shared/manifest/body"
 	"tidemark/shared/position"
+	"tidemark/shared/recovery/inspection"
+	"tidemark/shared/recovery/refusal"
 	"tidemark/shared/recovery/replay"
 )
 
@@ -55,13 +57,14 @@ func (o Options) vanished(ctx context.Context, plan Plan, t Try, err error) erro
 		return errors.Join(err, failed)
 	}
 	o.AllowGap = "" // what was accepted is in the try, and this came on top
-	in := &inspection{options: o, body: plan.Choice.Body, now: o.Now(), try: &t, stand: stand, excluded: plan.Excluded}
-	if _, failed = in.inspect(ctx); len(in.refusals) == 0 {
+	seen, failed := o.inspect().Inspect(ctx, inspection.Subject{
+		Body: plan.Choice.Body, Now: o.Now(), Earlier: t.earlier(), Stand: stand, Excluded: plan.Excluded,
+	})
+	refused := seen.Refused(refusal.TombstonesExpired) // judged when the call began
+	if failed != nil || refused == nil {
 		return errors.Join(err, failed)
 	}
-	delete(in.refusals, TombstonesExpired) // judged when the call began
-	refused := in.refused()
-	if named, ok := errors.AsType[*RefusalError](refused); ok {
+	if named, ok := errors.AsType[*refusal.Error](refused); ok {
 		named.Err = err
 		return refused
 	}
@@ -76,11 +79,11 @@ func (o Options) replayFlow(ctx context.Context, flow string, ends position.Cut,
 		if err != nil {
 			return f.counts, err
 		}
-		until, due := stops(flow, from, ends, f.passes)
+		until, due := inspection.Stops(flow, from, ends, f.passes)
 		open := unread(from, until)
 		switch {
 		case len(due) > 0:
-			if err = o.Database.Pass(ctx, report.Try, due); err != nil {
+			if err = o.Checkpoints.Pass(ctx, report.Try, due); err != nil {
 				err = fmt.Errorf("pass over %d ranges of the log: %w", len(due), err)
 			}
 		case len(open) == 0:
@@ -108,7 +111,7 @@ type flowReplay struct {
 
 // stand is where the partitions stand, or how far this call has read them.
 func (f *flowReplay) stand(ctx context.Context) (position.Cut, error) {
-	from, err := f.Database.Positions(ctx, f.flow)
+	from, err := f.Checkpoints.Positions(ctx, f.flow)
 	if err != nil {
 		return nil, err
 	}

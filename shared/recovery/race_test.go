@@ -10,8 +10,8 @@ import (
 	"tidemark/shared/archive/writer"
 	"tidemark/shared/archive/writer/writertest"
 	"tidemark/shared/fault"
-	"tidemark/shared/recovery"
 	"tidemark/shared/recovery/recoverytest"
+	"tidemark/shared/recovery/refusal"
 )
 
 // beside runs act in the midst of the nth call.
@@ -38,10 +38,10 @@ func TestRunsIntoOneDatabase(t *testing.T) {
 			var second error
 			_, first := runBy(t, w.Process(d, beside(n+1, func() { _, second = run(t, w, d) })))
 			for _, err := range []error{first, second} {
-				refusal, isRefusal := errors.AsType[*recovery.RefusalError](err)
+				refused, isRefusal := errors.AsType[*refusal.Error](err)
 				switch {
 				case err == nil:
-				case isRefusal && refusal.Name == recovery.TargetNotEmpty && fault.Is(err, fault.Fenced):
+				case isRefusal && refused.Name == refusal.TargetNotEmpty && fault.Is(err, fault.Fenced):
 					told["refused"]++
 				case fault.Is(err, fault.Retryable):
 					told["under way"]++
@@ -93,9 +93,9 @@ func TestRunsIntoTwoDatabases(t *testing.T) {
 				t.Fatalf("call %d %+v: the one that nothing stopped got %s", n+1, calls[n], fault.Line(second))
 			case first != nil:
 				told["held"]++
-				wantRefusal(t, first, recovery.HeldByAnother, fault.Fenced)
+				wantRefusal(t, first, refusal.HeldByAnother, fault.Fenced)
 				_, again := run(t, w, d)
-				wantRefusal(t, again, recovery.HeldByAnother, fault.Fenced)
+				wantRefusal(t, again, refusal.HeldByAnother, fault.Fenced)
 				if d.State() == apply.StateLive {
 					t.Fatalf("call %d %+v: both are live", n+1, calls[n])
 				}

@@ -14,12 +14,13 @@ import (
 	"tidemark/shared/fault"
 	"tidemark/shared/recovery"
 	"tidemark/shared/recovery/recoverytest"
+	"tidemark/shared/recovery/refusal"
 	"tidemark/shared/signing"
 )
 
 // scene is what a recovery meets, and what it says.
 type scene struct {
-	name  recovery.Name
+	name  refusal.Name
 	class fault.Class
 	says  string // in the error
 	hint  string // in the hint
@@ -92,11 +93,11 @@ func logScenes() map[string]scene {
 	gap := fault.Gap
 	return map[string]scene{
 		"ATopicIsGone": {
-			recovery.PartitionVanished, gap, "no partition orders/0; the log has no partition orders/1", final,
+			refusal.PartitionVanished, gap, "no partition orders/0; the log has no partition orders/1", final,
 			logs(func(w *recoverytest.World) { w.Log.Drop(orders) }), nil,
 		},
 		"ATopicOfManyIsGone": {
-			recovery.PartitionVanished, gap, "no partition many/4; and 15 more", final,
+			refusal.PartitionVanished, gap, "no partition many/4; and 15 more", final,
 			func(t *testing.T, w *recoverytest.World, _ *recoverytest.Database) changer {
 				t.Helper()
 				w.Flows[shopFlow] = append(w.Flows[shopFlow], "many")
@@ -107,11 +108,11 @@ func logScenes() map[string]scene {
 			}, nil,
 		},
 		"APartitionIsGone": {
-			recovery.PartitionVanished, gap, "no partition orders/3", final,
+			refusal.PartitionVanished, gap, "no partition orders/3", final,
 			logs(func(w *recoverytest.World) { w.Log.Shrink(orders) }), nil,
 		},
 		"ATopicWasMadeAnew": {
-			recovery.TopicRecreated, gap, "topic orders is", final, logs(func(w *recoverytest.World) {
+			refusal.TopicRecreated, gap, "topic orders is", final, logs(func(w *recoverytest.World) {
 				w.Log.Create(orders, 4)
 				for range 20 {
 					w.Log.Append(at(0), w.Now(), recoverytest.Put("0-0", "other"))
@@ -119,11 +120,11 @@ func logScenes() map[string]scene {
 			}), nil,
 		},
 		"TheLogIsShorter": {
-			recovery.LogShorterThanManifest, gap, "orders/1 ends at 3, and the target", final,
+			refusal.LogShorterThanManifest, gap, "orders/1 ends at 3, and the target", final,
 			logs(func(w *recoverytest.World) { w.Log.Truncate(at(1), 3) }), nil,
 		},
 		"TheLogIsShorterAndNoEpochIsKnown": {
-			recovery.LogShorterThanManifest, gap, "orders/1 ends at 3, and the target has what lies below", final,
+			refusal.LogShorterThanManifest, gap, "orders/1 ends at 3, and the target has what lies below", final,
 			func(t *testing.T, w *recoverytest.World, _ *recoverytest.Database) changer {
 				t.Helper()
 				w.Epochless = true
@@ -133,7 +134,7 @@ func logScenes() map[string]scene {
 			}, nil,
 		},
 		"TheLogWasShorterAndGrew": {
-			recovery.LogShorterThanManifest, gap, "leader epoch 0 of orders/1 ends at 3", final, logs(func(w *recoverytest.World) {
+			refusal.LogShorterThanManifest, gap, "leader epoch 0 of orders/1 ends at 3", final, logs(func(w *recoverytest.World) {
 				w.Log.Truncate(at(1), 3)
 				for range 20 {
 					w.Log.Append(at(1), w.Now(), recoverytest.Put("1-0", "other"))
@@ -141,7 +142,7 @@ func logScenes() map[string]scene {
 			}), nil,
 		},
 		"TheLogNeverCameToThatEpoch": {
-			recovery.LogShorterThanManifest, gap, "no leader epoch 1", final,
+			refusal.LogShorterThanManifest, gap, "no leader epoch 1", final,
 			func(t *testing.T, w *recoverytest.World, _ *recoverytest.Database) changer {
 				t.Helper()
 				w.Log.Elect(at(1))
@@ -152,12 +153,12 @@ func logScenes() map[string]scene {
 			}, nil,
 		},
 		"TheLogLetGo": {
-			recovery.LogTruncated, gap, "orders/2 begins at 5, the target would stand at 4: 1 offsets are gone",
+			refusal.LogTruncated, gap, "orders/2 begins at 5, the target would stand at 4: 1 offsets are gone",
 			"--allow-gap REASON; that loses every",
 			logs(func(w *recoverytest.World) { w.Log.Trim(at(2), 5) }), allowGap,
 		},
 		"AnAddedPartitionLetGo": {
-			recovery.LogTruncated, gap, "orders/4 begins at 1, the target would stand at 0", "--allow-gap REASON; that loses every",
+			refusal.LogTruncated, gap, "orders/4 begins at 1, the target would stand at 0", "--allow-gap REASON; that loses every",
 			logs(func(w *recoverytest.World) {
 				w.Log.Add(orders, 1)
 				w.Log.Append(at(4), w.Now(), recoverytest.Put("4-0", "x"))
@@ -166,12 +167,12 @@ func logScenes() map[string]scene {
 			}), allowGap,
 		},
 		"TombstonesMayBeGone": {
-			recovery.TombstonesExpired, gap, "topic orders keeps tombstones for 24h0m0s, partition 0 of the manifest is of 24h",
+			refusal.TombstonesExpired, gap, "topic orders keeps tombstones for 24h0m0s, partition 0 of the manifest is of 24h",
 			"--allow-gap REASON; that loses deletes",
 			logs(func(w *recoverytest.World) { w.Log.Configure(orders, 24*time.Hour); w.Pass(24 * time.Hour) }), allowGap,
 		},
 		"TheWorstComesFirst": {
-			recovery.TopicRecreated, gap, "topic orders is", final, logs(func(w *recoverytest.World) {
+			refusal.TopicRecreated, gap, "topic orders is", final, logs(func(w *recoverytest.World) {
 				w.Log.Create(orders, 4)
 				w.Log.Configure(orders, 0)
 				for range 20 {
@@ -181,7 +182,7 @@ func logScenes() map[string]scene {
 			}), nil,
 		},
 		"AnotherCluster": {
-			recovery.IdentityMismatch, fault.Misconfigured, "the log is cluster other, the manifest was made from cluster-1", final,
+			refusal.IdentityMismatch, fault.Misconfigured, "the log is cluster other, the manifest was made from cluster-1", final,
 			logs(func(w *recoverytest.World) { w.Log.Cluster = "other" }), nil,
 		},
 	}
@@ -230,7 +231,7 @@ func seen(w *recoverytest.World) changer {
 func archiveScenes() map[string]scene {
 	return map[string]scene{
 		"ThereIsNoBackup": {
-			recovery.NoBackup, fault.Misconfigured, "there is no backup", "check the archive's address",
+			refusal.NoBackup, fault.Misconfigured, "there is no backup", "check the archive's address",
 			func(t *testing.T, w *recoverytest.World, _ *recoverytest.Database) changer {
 				t.Helper()
 				wipe(t, w, "", nil)
@@ -238,7 +239,7 @@ func archiveScenes() map[string]scene {
 			}, nil,
 		},
 		"NobodyTrustedVouches": {
-			recovery.Untrusted, fault.Corrupt, "", "",
+			refusal.Untrusted, fault.Corrupt, "", "",
 			func(t *testing.T, _ *recoverytest.World, _ *recoverytest.Database) changer {
 				t.Helper()
 				return func(o *recovery.Options) {
@@ -247,7 +248,7 @@ func archiveScenes() map[string]scene {
 			}, nil,
 		},
 		"ChunksAreGone": {
-			recovery.Corrupt, fault.Corrupt, "no such object", final,
+			refusal.Corrupt, fault.Corrupt, "no such object", final,
 			func(t *testing.T, w *recoverytest.World, _ *recoverytest.Database) changer {
 				t.Helper()
 				wipe(t, w, layout.Objects, nil)
@@ -255,7 +256,7 @@ func archiveScenes() map[string]scene {
 			}, nil,
 		},
 		"BodiesAreDamaged": {
-			recovery.Corrupt, fault.Corrupt, "body of manifest", final,
+			refusal.Corrupt, fault.Corrupt, "body of manifest", final,
 			func(t *testing.T, w *recoverytest.World, _ *recoverytest.Database) changer {
 				t.Helper()
 				wipe(t, w, layout.Objects, []byte("x"))
@@ -263,17 +264,17 @@ func archiveScenes() map[string]scene {
 			}, nil,
 		},
 		"ANewerOneWasSeen": {
-			recovery.OlderThanSeen, fault.Corrupt, "1/9 was committed", "--allow-older REASON; that loses what only the newer",
+			refusal.OlderThanSeen, fault.Corrupt, "1/9 was committed", "--allow-older REASON; that loses what only the newer",
 			func(_ *testing.T, w *recoverytest.World, _ *recoverytest.Database) changer { return seen(w) }, allowOlder,
 		},
 		"NobodyRemembersAndSomebodyMust": {
-			recovery.FreshnessUnproven, fault.Misconfigured, "nobody outside the buckets", "--allow-older REASON; that loses what was backed up after",
+			refusal.FreshnessUnproven, fault.Misconfigured, "nobody outside the buckets", "--allow-older REASON; that loses what was backed up after",
 			func(*testing.T, *recoverytest.World, *recoverytest.Database) changer {
 				return func(o *recovery.Options) { o.RequireFresh = true }
 			}, allowOlder,
 		},
 		"TwoLivesHaveOneNumber": {
-			recovery.LineageForked, fault.Fenced, "two lives with one number", "removing the record",
+			refusal.LineageForked, fault.Fenced, "two lives with one number", "removing the record",
 			func(t *testing.T, w *recoverytest.World, _ *recoverytest.Database) changer {
 				t.Helper()
 				forkLives(t, w)
@@ -281,7 +282,7 @@ func archiveScenes() map[string]scene {
 			}, nil,
 		},
 		"TwoManifestsHaveOneNumber": {
-			recovery.LineageForked, fault.Fenced, "two manifests have one number", "choose by --manifest RUN",
+			refusal.LineageForked, fault.Fenced, "two manifests have one number", "choose by --manifest RUN",
 			func(t *testing.T, w *recoverytest.World, _ *recoverytest.Database) changer {
 				t.Helper()
 				other := w.World.Fork()
@@ -296,7 +297,7 @@ func archiveScenes() map[string]scene {
 			}, nil,
 		},
 		"TheArchiveIsAnothers": {
-			recovery.IdentityMismatch, fault.Misconfigured, "is the archive of test-target", "prefix of its own",
+			refusal.IdentityMismatch, fault.Misconfigured, "is the archive of test-target", "prefix of its own",
 			func(*testing.T, *recoverytest.World, *recoverytest.Database) changer {
 				return func(o *recovery.Options) { o.Archive.Target = "another" }
 			}, nil,
@@ -347,14 +348,14 @@ func databaseScenes() map[string]scene {
 	}
 	return map[string]scene{
 		"TheDatabaseIsNotEmpty": {
-			recovery.TargetNotEmpty, fault.Misconfigured, "it has table x", "name an empty database; that loses nothing",
+			refusal.TargetNotEmpty, fault.Misconfigured, "it has table x", "name an empty database; that loses nothing",
 			func(_ *testing.T, _ *recoverytest.World, d *recoverytest.Database) changer {
 				d.Foreign = "table x"
 				return nil
 			}, nil,
 		},
 		"TheDatabaseIsAnotherManifests": {
-			recovery.TargetNotEmpty, fault.Misconfigured, "a recovery from manifest 1/1-", "name that manifest or an empty database; that loses nothing",
+			refusal.TargetNotEmpty, fault.Misconfigured, "a recovery from manifest 1/1-", "name that manifest or an empty database; that loses nothing",
 			func(t *testing.T, w *recoverytest.World, d *recoverytest.Database) changer {
 				t.Helper()
 				claimed(t, w, d)
@@ -362,7 +363,7 @@ func databaseScenes() map[string]scene {
 			}, func(o *recovery.Options) { o.Manifest = "" },
 		},
 		"TheDatabaseIsAnotherTargets": {
-			recovery.IdentityMismatch, fault.Misconfigured, "a recovery of target test-target, the archive is of another", final,
+			refusal.IdentityMismatch, fault.Misconfigured, "a recovery of target test-target, the archive is of another", final,
 			func(t *testing.T, w *recoverytest.World, d *recoverytest.Database) changer {
 				t.Helper()
 				claimed(t, w, d)
@@ -395,11 +396,11 @@ func afterClaim(c writertest.Call) writertest.Form {
 // TestNameHasAMeaning: no refusal leaves an operator with a name alone.
 func TestNameHasAMeaning(t *testing.T) {
 	t.Parallel()
-	told := map[string]recovery.Name{}
-	for _, name := range []recovery.Name{
-		recovery.NoBackup, recovery.Untrusted, recovery.Corrupt, recovery.OlderThanSeen, recovery.LogTruncated, recovery.TopicRecreated,
-		recovery.LogShorterThanManifest, recovery.PartitionVanished, recovery.TombstonesExpired, recovery.TargetNotEmpty,
-		recovery.IdentityMismatch, recovery.HeldByAnother, recovery.LineageForked, recovery.FreshnessUnproven,
+	told := map[string]refusal.Name{}
+	for _, name := range []refusal.Name{
+		refusal.NoBackup, refusal.Untrusted, refusal.Corrupt, refusal.OlderThanSeen, refusal.LogTruncated, refusal.TopicRecreated,
+		refusal.LogShorterThanManifest, refusal.PartitionVanished, refusal.TombstonesExpired, refusal.TargetNotEmpty,
+		refusal.IdentityMismatch, refusal.HeldByAnother, refusal.LineageForked, refusal.FreshnessUnproven,
 	} {
 		meaning := name.Meaning()
 		if other, twice := told[meaning]; twice || meaning == "" {

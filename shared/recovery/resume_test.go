@@ -17,6 +17,7 @@ import (
 	"tidemark/shared/position"
 	"tidemark/shared/recovery"
 	"tidemark/shared/recovery/recoverytest"
+	"tidemark/shared/recovery/refusal"
 )
 
 // TestRunAcceptsAGap: what an operator accepts is in the try, in the ledger and in the warnings, and replay starts behind it.
@@ -82,12 +83,12 @@ func TestRunWhileTheLogLetsGo(t *testing.T) {
 				return
 			}
 			refused++
-			wantRefusal(t, err, recovery.LogTruncated, fault.Gap)
+			wantRefusal(t, err, refusal.LogTruncated, fault.Gap)
 			if !errors.Is(err, recovery.ErrOutOfRange) || d.State() != apply.StateRestoring {
 				t.Fatalf("next %d: got %v and a database that is %q", n, err, d.State())
 			}
 			_, again := run(t, w, d)
-			wantRefusal(t, again, recovery.LogTruncated, fault.Gap)
+			wantRefusal(t, again, refusal.LogTruncated, fault.Gap)
 			stood := d.Positions(shopFlow)
 			report := mustRun(t, w, d, allowGap)
 			for _, g := range d.Gaps() {
@@ -130,7 +131,7 @@ func TestRunKeepsWhatTheReaderHad(t *testing.T) {
 		w.Log.Append(at(0), w.Now(), recoverytest.Put("0-0", "more"))
 	}
 	_, err := runBy(t, p)
-	wantRefusal(t, err, recovery.LogTruncated, fault.Gap)
+	wantRefusal(t, err, refusal.LogTruncated, fault.Gap)
 	if got := d.Positions(shopFlow)[at(0)]; got <= 4 {
 		t.Errorf("%s stands at %s: what was read was thrown away", at(0), got)
 	}
@@ -143,12 +144,12 @@ func TestRunWhileTheLogChanges(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		change func(w *recoverytest.World)
-		want   recovery.Name
+		want   refusal.Name
 	}{
-		"MadeAnew":  {func(w *recoverytest.World) { w.Log.Create(orders, 4) }, recovery.TopicRecreated},
-		"Gone":      {func(w *recoverytest.World) { w.Log.Drop(orders) }, recovery.PartitionVanished},
-		"Shorter":   {func(w *recoverytest.World) { w.Log.Truncate(at(0), 3) }, recovery.LogShorterThanManifest},
-		"NoEndLeft": {func(w *recoverytest.World) { w.Log.Truncate(at(0), 5) }, recovery.LogShorterThanManifest},
+		"MadeAnew":  {func(w *recoverytest.World) { w.Log.Create(orders, 4) }, refusal.TopicRecreated},
+		"Gone":      {func(w *recoverytest.World) { w.Log.Drop(orders) }, refusal.PartitionVanished},
+		"Shorter":   {func(w *recoverytest.World) { w.Log.Truncate(at(0), 3) }, refusal.LogShorterThanManifest},
+		"NoEndLeft": {func(w *recoverytest.World) { w.Log.Truncate(at(0), 5) }, refusal.LogShorterThanManifest},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -261,7 +262,7 @@ func TestRunGoesOnWhereItStood(t *testing.T) {
 		mustKeep := d.Try().Accepted
 		w.Log.Trim(at(1), 6)
 		_, err := run(t, w, d)
-		wantRefusal(t, err, recovery.LogTruncated, fault.Gap)
+		wantRefusal(t, err, refusal.LogTruncated, fault.Gap)
 		report := mustRun(t, w, d, allowGap)
 		if got := report.Plan.Gaps; len(got) != 2 || cmp.Diff(mustKeep, got[:1]) != "" || got[1].From != 5 || got[1].Until != 6 {
 			t.Errorf("got the gaps %v, want the accepted one and [5,6)", got)

@@ -12,6 +12,7 @@ import (
 	"tidemark/shared/position"
 	"tidemark/shared/recovery"
 	"tidemark/shared/recovery/recoverytest"
+	"tidemark/shared/recovery/refusal"
 )
 
 const (
@@ -95,10 +96,10 @@ func mustRun(t *testing.T, w *recoverytest.World, d *recoverytest.Database, chan
 }
 
 // wantRefusal fails the test unless an error is a refusal of that name and class.
-func wantRefusal(t *testing.T, err error, name recovery.Name, class fault.Class) {
+func wantRefusal(t *testing.T, err error, name refusal.Name, class fault.Class) {
 	t.Helper()
-	refusal, ok := errors.AsType[*recovery.RefusalError](err)
-	if !ok || refusal.Name != name || fault.ClassOf(err) != class {
+	refused, ok := errors.AsType[*refusal.Error](err)
+	if !ok || refused.Name != name || fault.ClassOf(err) != class {
 		t.Fatalf("got %s %v, want %s %s", fault.ClassOf(err), err, class, name)
 	}
 	if fault.HintOf(err) == "" {

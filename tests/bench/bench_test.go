@@ -133,8 +133,9 @@ func TestRun(t *testing.T) {
 		}
 	}
 	must(2, "not defined", "-pag")
-	must(2, "want apply or backup", "-only", "relay")
+	must(2, "want apply, backup or recovery", "-only", "relay")
 	must(2, "want a number of MB", "-backup-size", "-1")
+	must(2, "want a number of MB", "-recovery-size", "-1")
 	must(1, "want -out")
 	must(1, "read results", "-from", results, "-page", page)
 	write(results, `{"machine":{"commit":"abc1234"}}`)

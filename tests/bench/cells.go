@@ -21,9 +21,13 @@ type plan struct {
 	maximum int           // records of an input
 	probes  int           // rounds of the probe, the last of which counts
 	short   bool
-	only    string // the part that is measured, empty: both
-	backup  int    // bytes of the tables that are backed up
+	only    string // the part that is measured, empty: all
+	// backup and recovery are the bytes of the tables that are backed up and recovered, tail the records behind those.
+	backup, recovery, tail int
 }
+
+// measures says whether a part is measured.
+func (p plan) measures(part string) bool { return p.only == "" || p.only == part }
 
 const megabyte = 1_000_000
 
@@ -31,12 +35,12 @@ func newPlan(seed uint64, short bool) plan {
 	if short {
 		return plan{
 			seed: seed, rounds: 3, starts: 3, round: 100 * time.Millisecond, single: 5_000, maximum: 30_000,
-			probes: 1, short: true, backup: 64 * megabyte,
+			probes: 1, short: true, backup: 64 * megabyte, recovery: 32 * megabyte, tail: 60_000,
 		}
 	}
 	return plan{
 		seed: seed, rounds: 5, starts: 21, round: 2 * time.Second, single: 50_000, maximum: 500_000, probes: 2,
-		backup: 1000 * megabyte,
+		backup: 1000 * megabyte, recovery: 256 * megabyte, tail: 270_000,
 	}
 }
 

@@ -1,8 +1,8 @@
-// Command bench measures apply and backup beside what PostgreSQL could do at best, and writes what it found as JSON and as
-// a page.
+// Command bench measures apply, backup and recovery beside what PostgreSQL could do at best, and writes what it found as
+// JSON and as a page.
 //
 //	bench -out FILE                  measure and write the results
-//	bench -out FILE -only backup     measure one part, and keep what the file has of the other
+//	bench -out FILE -only backup     measure one part, and keep what the file has of the others
 //	bench -from FILE -page PAGE      write the page of results
 //	bench -from FILE -page PAGE -check   compare the page instead: exit code 1 and the first line that is stale
 //
@@ -20,6 +20,7 @@ import (
 	"io/fs"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -39,7 +40,7 @@ type options struct {
 	out, from, page, profile, only string
 	check, short, child            bool
 	seed                           uint64
-	backupSize                     int // MB
+	backupSize, recoverySize       int // MB
 }
 
 func run(ctx context.Context, args []string, stderr io.Writer) int {
@@ -49,9 +50,10 @@ func run(ctx context.Context, args []string, stderr io.Writer) int {
 	flags.StringVar(&o.out, "out", "", "measure, and write the results to this file")
 	flags.StringVar(&o.from, "from", "", "take the results of this file")
 	flags.StringVar(&o.page, "page", "", "write the page of the results to this file")
-	flags.StringVar(&o.profile, "profile", "", "only write profiles to this folder: of apply at 10,000 inserts a batch, with -only backup of backups")
-	flags.StringVar(&o.only, "only", "", "measure only this part: apply or backup")
+	flags.StringVar(&o.profile, "profile", "", "only write profiles to this folder: of apply at 10,000 inserts a batch, with -only backup or recovery of those")
+	flags.StringVar(&o.only, "only", "", "measure only this part: apply, backup or recovery")
 	flags.IntVar(&o.backupSize, "backup-size", 0, "MB of the tables that are backed up; 0: 1000, in a short run 64")
+	flags.IntVar(&o.recoverySize, "recovery-size", 0, "MB of the tables that are recovered; 0: 256, in a short run 32")
 	flags.BoolVar(&o.check, "check", false, "compare the page instead of writing it")
 	flags.BoolVar(&o.short, "short", false, "measure less than a minute, to show that it works")
 	flags.Uint64Var(&o.seed, "seed", 1, "seed of the records")
@@ -72,16 +74,20 @@ func run(ctx context.Context, args []string, stderr io.Writer) int {
 
 // The parts of a run.
 const (
-	onlyApply  = "apply"
-	onlyBackup = "backup"
+	onlyApply    = "apply"
+	onlyBackup   = "backup"
+	onlyRecovery = "recovery"
 )
 
 func (o options) validate() error {
-	if o.only != "" && o.only != onlyApply && o.only != onlyBackup {
-		return fmt.Errorf("-only %s: want apply or backup", o.only)
+	if !slices.Contains([]string{"", onlyApply, onlyBackup, onlyRecovery}, o.only) {
+		return fmt.Errorf("-only %s: want apply, backup or recovery", o.only)
 	}
 	if o.backupSize < 0 {
 		return fmt.Errorf("-backup-size %d: want a number of MB", o.backupSize)
+	}
+	if o.recoverySize < 0 {
+		return fmt.Errorf("-recovery-size %d: want a number of MB", o.recoverySize)
 	}
 	return nil
 }
@@ -91,6 +97,9 @@ func (o options) plan() plan {
 	p.only = o.only
 	if o.backupSize > 0 {
 		p.backup = o.backupSize * megabyte
+	}
+	if o.recoverySize > 0 {
+		p.recovery = o.recoverySize * megabyte
 	}
 	return p
 }

@@ -17,6 +17,7 @@ import (
 	"tidemark/tests/bench/coldstart"
 	"tidemark/tests/bench/copies"
 	"tidemark/tests/bench/load"
+	"tidemark/tests/bench/recoveries"
 	"tidemark/tests/bench/result"
 )
 
@@ -35,18 +36,25 @@ func measureAll(ctx context.Context, p plan, r *result.Results, progress io.Writ
 	if m.PostgreSQL, err = b.version(ctx); err != nil {
 		return err
 	}
-	if p.only != onlyBackup {
+	if p.measures(onlyApply) {
 		r.Machine, r.Inputs = m, inputs(p)
 		if err := b.measureApply(ctx, p, r, say); err != nil {
 			return err
 		}
 	}
-	if p.only != onlyApply {
+	if p.measures(onlyBackup) {
 		measured, err := copies.Measure(ctx, b.copies(p, say))
 		if err != nil {
 			return fmt.Errorf("backup: %w", err)
 		}
 		measured.Machine, r.Backup = m, &measured
+	}
+	if p.measures(onlyRecovery) {
+		measured, err := recoveries.Measure(ctx, b.recoveries(p, say))
+		if err != nil {
+			return fmt.Errorf("recovery: %w", err)
+		}
+		measured.Machine, r.Recovery = m, &measured
 	}
 	return nil
 }
@@ -98,6 +106,13 @@ func (b *bed) copies(p plan, say func(string, ...any)) copies.Options {
 	return copies.Options{
 		URL: b.url, Server: b.postmaster, Size: p.backup, Small: p.backup / 16, Seed: p.seed, Rounds: p.rounds, Say: say,
 		Child: func(ctx context.Context, t copies.Task) (float64, error) { return child(ctx, task{Backup: &t}) },
+	}
+}
+
+// recoveries is how recoveries are measured on the bed's server.
+func (b *bed) recoveries(p plan, say func(string, ...any)) recoveries.Options {
+	return recoveries.Options{
+		URL: b.url, Server: b.postmaster, Size: p.recovery, Records: p.tail, Seed: p.seed, Rounds: p.rounds, Say: say,
 	}
 }
 
@@ -159,7 +174,7 @@ func inputs(p plan) []result.Input {
 	return list
 }
 
-// profile leaves cpu.pprof and allocations.pprof in dir: of inserts, 10,000 a batch, or of backups, for five rounds.
+// profile leaves cpu.pprof and allocations.pprof in dir: of inserts, 10,000 a batch, of backups or of recoveries, for five rounds.
 func profile(ctx context.Context, p plan, dir string) (err error) {
 	b, err := openBed(ctx)
 	if err != nil {
@@ -172,9 +187,13 @@ func profile(ctx context.Context, p plan, dir string) (err error) {
 		return fmt.Errorf("profile: %w", err)
 	}
 	begin := func() error { return pprof.StartCPUProfile(cpu) }
-	if p.only == onlyBackup {
-		err = copies.Profile(ctx, b.copies(p, func(string, ...any) {}), begin, profiled)
-	} else {
+	silent := func(string, ...any) {}
+	switch p.only {
+	case onlyBackup:
+		err = copies.Profile(ctx, b.copies(p, silent), begin, profiled)
+	case onlyRecovery:
+		err = recoveries.Profile(ctx, b.recoveries(p, silent), begin, profiled)
+	default:
 		err = b.profileApply(ctx, p, begin)
 	}
 	pprof.StopCPUProfile()

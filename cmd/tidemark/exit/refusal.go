@@ -1,22 +1,24 @@
 package exit
 
-import "tidemark/shared/recovery"
+import (
+	"tidemark/shared/recovery/refusal"
+)
 
 // refusalCode is the table of the names by which a recovery refuses.
-func refusalCode(name recovery.Name) (int, bool) {
+func refusalCode(name refusal.Name) (int, bool) {
 	switch name {
-	case recovery.NoBackup:
+	case refusal.NoBackup:
 		return noBackup, true
-	case recovery.HeldByAnother, recovery.LineageForked:
+	case refusal.HeldByAnother, refusal.LineageForked:
 		return held, true
-	case recovery.Untrusted:
+	case refusal.Untrusted:
 		return trust, true
-	case recovery.Corrupt, recovery.OlderThanSeen, recovery.FreshnessUnproven:
+	case refusal.Corrupt, refusal.OlderThanSeen, refusal.FreshnessUnproven:
 		return integrity, true
-	case recovery.LogTruncated, recovery.LogShorterThanManifest, recovery.TopicRecreated, recovery.PartitionVanished,
-		recovery.TombstonesExpired:
+	case refusal.LogTruncated, refusal.LogShorterThanManifest, refusal.TopicRecreated, refusal.PartitionVanished,
+		refusal.TombstonesExpired:
 		return gap, true
-	case recovery.TargetNotEmpty, recovery.IdentityMismatch, recovery.SchemaMismatch:
+	case refusal.TargetNotEmpty, refusal.IdentityMismatch, refusal.SchemaMismatch:
 		return otherTarget, true
 	}
 	return 0, false

@@ -7,19 +7,19 @@ import (
 
 	"tidemark/cmd/tidemark/exit"
 	"tidemark/shared/fault"
-	"tidemark/shared/recovery"
+	"tidemark/shared/recovery/refusal"
 )
 
 // A refusal's name decides, whoever brought it and whatever its class.
 func TestRefusalsHaveTheirCode(t *testing.T) {
 	t.Parallel()
-	for name, want := range map[recovery.Name]int{
-		recovery.NoBackup: 10, recovery.HeldByAnother: 11, recovery.LineageForked: 11, recovery.Untrusted: 12, recovery.Corrupt: 13,
-		recovery.OlderThanSeen: 13, recovery.FreshnessUnproven: 13, recovery.LogTruncated: 14, recovery.LogShorterThanManifest: 14,
-		recovery.TopicRecreated: 14, recovery.PartitionVanished: 14, recovery.TombstonesExpired: 14, recovery.TargetNotEmpty: 15,
-		recovery.IdentityMismatch: 15, recovery.SchemaMismatch: 15,
+	for name, want := range map[refusal.Name]int{
+		refusal.NoBackup: 10, refusal.HeldByAnother: 11, refusal.LineageForked: 11, refusal.Untrusted: 12, refusal.Corrupt: 13,
+		refusal.OlderThanSeen: 13, refusal.FreshnessUnproven: 13, refusal.LogTruncated: 14, refusal.LogShorterThanManifest: 14,
+		refusal.TopicRecreated: 14, refusal.PartitionVanished: 14, refusal.TombstonesExpired: 14, refusal.TargetNotEmpty: 15,
+		refusal.IdentityMismatch: 15, refusal.SchemaMismatch: 15,
 	} {
-		refused := fmt.Errorf("recover: %w", &recovery.RefusalError{Name: name, What: "x"})
+		refused := fmt.Errorf("recover: %w", &refusal.Error{Name: name, What: "x"})
 		for class, err := range map[string]error{
 			"Archive": exit.Archive(fault.Wrap(fault.Fenced, refused)), "Database": exit.Database(refused),
 			"Kafka": exit.Archive(exit.Kafka(fault.Wrap(fault.Gap, refused))),

@@ -11,14 +11,14 @@ import (
 	"tidemark/shared/archive/writer"
 	"tidemark/shared/backup"
 	"tidemark/shared/fault"
-	"tidemark/shared/recovery"
+	"tidemark/shared/recovery/refusal"
 	"tidemark/shared/signing"
 	"tidemark/shared/wiring"
 )
 
 // namedCode is the table of errors that have a code of their own, whoever returns them. The first that fits counts.
 func namedCode(err error) (int, bool) {
-	if refused, ok := errors.AsType[*recovery.RefusalError](err); ok {
+	if refused, ok := errors.AsType[*refusal.Error](err); ok {
 		return refusalCode(refused.Name)
 	}
 	for _, named := range []struct {

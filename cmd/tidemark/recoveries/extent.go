@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"tidemark/cmd/tidemark/exit"
-	"tidemark/shared/position"
 	"tidemark/shared/recovery"
+	"tidemark/shared/recovery/inspection"
 )
 
 // extent is what the command line says of where replay begins and ends.
@@ -43,15 +43,15 @@ func (e *extent) apply(o *recovery.Options) error {
 	return nil
 }
 
-func (e *extent) start() (start recovery.Start, err error) {
+func (e *extent) start() (start inspection.Start, err error) {
 	if len(e.from) == 1 && (e.from[0] == "manifest" || e.from[0] == "earliest") {
-		return recovery.Start{Earliest: e.from[0] == "earliest"}, nil
+		return inspection.Start{Earliest: e.from[0] == "earliest"}, nil
 	}
 	start.Offsets, err = offsets("--from", e.from, "want manifest or earliest alone, or TOPIC/PARTITION=OFFSET")
 	return start, err
 }
 
-func (e *extent) end() (end recovery.End, err error) {
+func (e *extent) end() (end inspection.End, err error) {
 	if len(e.until) == 1 && !strings.Contains(e.until[0], "=") {
 		if end.At, err = time.Parse(time.RFC3339Nano, e.until[0]); err != nil {
 			err = fmt.Errorf("--until %q: want a time as 2026-01-31T15:04:05Z, or TOPIC/PARTITION=OFFSET", e.until[0])
@@ -60,22 +60,4 @@ func (e *extent) end() (end recovery.End, err error) {
 	}
 	end.Offsets, err = offsets("--until", e.until, "want one time alone, or TOPIC/PARTITION=OFFSET")
 	return end, err
-}
-
-func offsets(flag string, texts []string, want string) (position.Cut, error) {
-	var cut position.Cut
-	for _, text := range texts {
-		p, next, err := position.ParseNext(text)
-		if err != nil {
-			return nil, fmt.Errorf("%s %q: %s: %w", flag, text, want, err)
-		}
-		if cut == nil {
-			cut = position.Cut{}
-		}
-		if _, twice := cut[p]; twice {
-			return nil, fmt.Errorf("%s %q: %s is named twice", flag, text, p)
-		}
-		cut[p] = next
-	}
-	return cut, nil
 }

@@ -3,53 +3,15 @@ package recoveries
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 	"time"
 
-	"github.com/spf13/pflag"
-
 	"tidemark/cmd/tidemark/exit"
-	"tidemark/shared/manifest/body"
-	"tidemark/shared/recovery"
+	"tidemark/cmd/tidemark/tables"
+	"tidemark/shared/archive"
+	"tidemark/shared/manifest"
 )
-
-// into is what the command line says of where rows come to, beside a database that is empty.
-type into struct {
-	schema string // existing, or empty
-	tables []string
-	name   string // of their schema
-}
-
-func (i *into) declare(flags *pflag.FlagSet) {
-	flags.StringVar(&i.schema, "schema", "", "existing: load into the tables that migrations made, all of them empty")
-	flags.StringArrayVar(&i.tables, "table", nil, "restore this table alone, as of the manifest's cut (SCHEMA.TABLE; may be repeated; with --into)")
-	flags.StringVar(&i.name, "into", "", "the schema that --table makes; nothing may be there by its name")
-}
-
-// valid refuses a wrong command line of a recovery.
-func (f *Flags) valid() error {
-	switch {
-	case f.jobs < 1 || f.jobs > mostJobs:
-		return exit.Usage(errJobs)
-	case f.into.name != "":
-		return exit.Usage(errors.New("--into names the schema of --table: name a table"))
-	case f.into.schema != "" && f.into.schema != "existing":
-		return exit.Usage(fmt.Errorf("--schema %.80q: want existing, or leave it out", f.into.schema))
-	}
-	return nil
-}
-
-// apply tells a recovery.
-func (i *into) apply(o *recovery.Options) {
-	o.Existing = i.schema != ""
-	fits := o.Fits
-	o.Fits = func(ctx context.Context, b body.Body) ([]string, error) {
-		warnings, err := fits(ctx, b)
-		return warnings, exit.FromDatabase(err)
-	}
-}
 
 // Extracts says whether single tables are wanted, and no recovery.
 func (f *Flags) Extracts() bool { return len(f.into.tables) > 0 }
@@ -59,8 +21,11 @@ func (f *Flags) Extract(ctx context.Context, out, progress io.Writer) error {
 	if err := f.alone(); err != nil {
 		return err
 	}
-	e := extraction{flags: f, out: out, watch: NewWatch(progress, f.JSON, time.Now)}
-	return e.run(ctx)
+	return tables.Restoration{
+		Tables: f.into.tables, Into: f.into.name, AllowOlder: f.allowOlder, Jobs: f.jobs, DryRun: f.DryRun, JSON: f.JSON,
+		Find:       func(ctx context.Context, a *archive.Archive) (manifest.RunID, error) { return find(ctx, a, f.manifest) },
+		OnProgress: NewWatch(progress, f.JSON, time.Now).Restore,
+	}.Run(ctx, out)
 }
 
 // alone refuses what a restore of single tables has no use for, and a schema that cannot be.

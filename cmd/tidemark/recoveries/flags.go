@@ -1,15 +1,9 @@
 package recoveries
 
 import (
-	"context"
-	"time"
-
 	"github.com/spf13/pflag"
 
-	"tidemark/cmd/tidemark/exit"
-	"tidemark/shared/config"
 	"tidemark/shared/config/brokers"
-	"tidemark/shared/wiring/recovering"
 )
 
 // Flags is what the command line says of a recovery.
@@ -44,45 +38,4 @@ func (f *Flags) Declare(flags *pflag.FlagSet) {
 	f.extent.declare(flags)
 	f.into.declare(flags)
 	flags.StringArrayVar(&f.flows, "flow", nil, "a flow file beside the one in TIDEMARK_FLOW_FILE (may be repeated)")
-}
-
-// Open puts the recovery together that the flags and the environment ask for, and gives what closes it.
-//
-// Errors: marked with where they came from; fault.Misconfigured.
-func (f *Flags) Open(ctx context.Context, actor, tool string) (*recovering.Recovery, func(), error) {
-	if err := f.valid(); err != nil {
-		return nil, nil, err
-	}
-	environment, err := config.LoadRecovery(config.OS())
-	if err != nil {
-		return nil, nil, err
-	}
-	f.kafka = environment.Kafka
-	log, err := recovering.OpenLog(ctx, &environment.Kafka, time.Now)
-	if err != nil {
-		return nil, nil, exit.Kafka(err)
-	}
-	opened, err := recovering.New(ctx, &environment, f.flows, markedLog{log}, time.Now)
-	if err != nil {
-		log.Close()
-		return nil, nil, exit.Archive(err)
-	}
-	closeAll := func() {
-		opened.Close(context.WithoutCancel(ctx))
-		log.Close()
-	}
-	o := &opened.Options
-	o.AllowGap, o.AllowOlder, o.Jobs, o.Actor, o.Tool = f.allowGap, f.allowOlder, f.jobs, actor, tool
-	o.MintInSecondary = f.mintInSecondary
-	if err := f.extent.apply(o); err != nil {
-		closeAll()
-		return nil, nil, err
-	}
-	f.into.apply(o)
-	o.Database, o.Applier = markedDatabase{o.Database}, markedAppliers(o.Applier)
-	if o.Manifest, err = find(ctx, o.Archive, f.manifest); err != nil {
-		closeAll()
-		return nil, nil, exit.Archive(err)
-	}
-	return opened, closeAll, nil
 }

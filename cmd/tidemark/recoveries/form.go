@@ -44,3 +44,14 @@ func (p Plan) form() plannedForm {
 	}
 	return form
 }
+
+// sizes counts what a base holds, in plain bytes.
+func sizes(b body.Body) (tables int, rows, bytes int64) {
+	for _, t := range b.Tables {
+		rows += t.Rows
+		for _, chunk := range t.Chunks {
+			bytes += chunk.Object.PlainSize
+		}
+	}
+	return len(b.Tables), rows, bytes
+}

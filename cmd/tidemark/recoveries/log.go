@@ -8,6 +8,7 @@ import (
 	"tidemark/shared/position"
 	"tidemark/shared/record"
 	"tidemark/shared/recovery"
+	"tidemark/shared/recovery/inspection"
 )
 
 // markedLog marks what the brokers refuse.
@@ -20,13 +21,13 @@ func (l markedLog) ClusterID(ctx context.Context) (string, error) {
 }
 
 // Topics describes topics. See recovery.Log.
-func (l markedLog) Topics(ctx context.Context, names []string) (map[string]recovery.Topic, error) {
+func (l markedLog) Topics(ctx context.Context, names []string) (map[string]inspection.Topic, error) {
 	topics, err := l.log.Topics(ctx, names)
 	return topics, exit.Kafka(err)
 }
 
 // Bounds gives where partitions begin and end. See recovery.Log.
-func (l markedLog) Bounds(ctx context.Context, of []position.Partition) (map[position.Partition]recovery.Bounds, error) {
+func (l markedLog) Bounds(ctx context.Context, of []position.Partition) (map[position.Partition]inspection.Bounds, error) {
 	bounds, err := l.log.Bounds(ctx, of)
 	return bounds, exit.Kafka(err)
 }

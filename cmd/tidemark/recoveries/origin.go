@@ -4,16 +4,17 @@ import (
 	"context"
 
 	"tidemark/cmd/tidemark/exit"
-	"tidemark/shared/apply"
 	"tidemark/shared/manifest"
 	"tidemark/shared/manifest/body"
 	"tidemark/shared/position"
-	"tidemark/shared/record"
 	"tidemark/shared/recovery"
 )
 
 // markedDatabase marks what the database refuses. What an archive said meanwhile stays the archive's.
 type markedDatabase struct{ recovery.Database }
+
+// markedCheckpoints mark what the database refuses.
+type markedCheckpoints struct{ recovery.Checkpoints }
 
 // Look says what is there. See recovery.Database.
 func (d markedDatabase) Look(ctx context.Context) (recovery.Found, error) {
@@ -40,39 +41,18 @@ func (d markedDatabase) Restore(ctx context.Context, b recovery.Base) (recovery.
 	return restored, exit.FromDatabase(err)
 }
 
-// Positions are where the flow's partitions stand. See recovery.Database.
-func (d markedDatabase) Positions(ctx context.Context, flow string) (position.Cut, error) {
-	at, err := d.Database.Positions(ctx, flow)
+// Positions are where the flow's partitions stand. See recovery.Checkpoints.
+func (d markedCheckpoints) Positions(ctx context.Context, flow string) (position.Cut, error) {
+	at, err := d.Checkpoints.Positions(ctx, flow)
 	return at, exit.FromDatabase(err)
 }
 
-// Pass passes over gaps. See recovery.Database.
-func (d markedDatabase) Pass(ctx context.Context, t recovery.Try, gaps []body.Gap) error {
-	return exit.FromDatabase(d.Database.Pass(ctx, t, gaps))
+// Pass passes over gaps. See recovery.Checkpoints.
+func (d markedCheckpoints) Pass(ctx context.Context, t recovery.Try, gaps []body.Gap) error {
+	return exit.FromDatabase(d.Checkpoints.Pass(ctx, t, gaps))
 }
 
 // Settle ends the recovery. See recovery.Database.
 func (d markedDatabase) Settle(ctx context.Context, s recovery.Settlement) error {
 	return exit.FromDatabase(d.Database.Settle(ctx, s))
-}
-
-type newApplier = func(flow string, life position.Incarnation) (recovery.Applier, error)
-
-// markedAppliers mark what refuses a record: the database, or the record's meaning in it.
-func markedAppliers(of newApplier) newApplier {
-	return func(flow string, life position.Incarnation) (recovery.Applier, error) {
-		applier, err := of(flow, life)
-		if err != nil {
-			return nil, err
-		}
-		return markedApplier{applier}, nil
-	}
-}
-
-type markedApplier struct{ recovery.Applier }
-
-// Apply applies records. See recovery.Applier.
-func (a markedApplier) Apply(ctx context.Context, batch record.Batch) (apply.Outcome, error) {
-	outcome, err := a.Applier.Apply(ctx, batch)
-	return outcome, exit.FromDatabase(err)
 }

@@ -6,7 +6,6 @@ import (
 	"text/tabwriter"
 
 	"tidemark/cmd/tidemark/report"
-	"tidemark/shared/manifest/body"
 	"tidemark/shared/recovery"
 )
 
@@ -69,15 +68,4 @@ func (p Plan) print(write func(string, ...any)) {
 			write("held behind the end: %s [%s,%s)", t.Partition, t.Until, t.Held.Until)
 		}
 	}
-}
-
-// sizes counts what a base holds, in plain bytes.
-func sizes(b body.Body) (tables int, rows, bytes int64) {
-	for _, t := range b.Tables {
-		rows += t.Rows
-		for _, chunk := range t.Chunks {
-			bytes += chunk.Object.PlainSize
-		}
-	}
-	return len(b.Tables), rows, bytes
 }

@@ -13,6 +13,7 @@ import (
 	"tidemark/shared/fault"
 	"tidemark/shared/position"
 	"tidemark/shared/recovery"
+	"tidemark/shared/recovery/inspection"
 	"tidemark/shared/recovery/switchover"
 )
 
@@ -51,8 +52,8 @@ func (c *cloud) Move(_ context.Context, _ string, to position.Cut, _ string) err
 	return nil
 }
 
-func (c *cloud) Bounds(context.Context, []position.Partition) (map[position.Partition]recovery.Bounds, error) {
-	return map[position.Partition]recovery.Bounds{partition(): {End: 99}}, nil
+func (c *cloud) Bounds(context.Context, []position.Partition) (map[position.Partition]inspection.Bounds, error) {
+	return map[position.Partition]inspection.Bounds{partition(): {End: 99}}, nil
 }
 
 func (c *cloud) Positions(context.Context, string) (position.Cut, error) {
@@ -75,7 +76,7 @@ func newCloud() *cloud {
 }
 
 func plan() recovery.Plan {
-	return recovery.Plan{Tallies: []recovery.Tally{{Flow: "shop", Partition: partition()}}}
+	return recovery.Plan{Tallies: []inspection.Tally{{Flow: "shop", Partition: partition()}}}
 }
 
 // TestSwitching does what one command does, and what the next one does that found what the first had kept.

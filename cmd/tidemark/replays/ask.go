@@ -5,13 +5,13 @@ import (
 
 	"tidemark/cmd/tidemark/report/listing"
 	"tidemark/shared/position"
-	"tidemark/shared/recovery"
+	"tidemark/shared/recovery/inspection"
 )
 
 // answers are what a log says of all topics that manifests stand in.
 type answers struct {
-	topics map[string]recovery.Topic
-	bounds map[position.Partition]recovery.Bounds
+	topics map[string]inspection.Topic
+	bounds map[position.Partition]inspection.Bounds
 }
 
 func ask(ctx context.Context, list []listing.Manifest, log Log) (a answers, err error) {

@@ -7,7 +7,7 @@ import (
 	"tidemark/cmd/tidemark/report/listing"
 	"tidemark/shared/manifest/body"
 	"tidemark/shared/position"
-	"tidemark/shared/recovery"
+	"tidemark/shared/recovery/inspection"
 )
 
 // judge gives the worst that is true of any partition: of a log that is another one, a gap says nothing.
@@ -49,7 +49,7 @@ func (a answers) partition(p body.Partition, taken, now time.Time) listing.Log {
 }
 
 // withNew is a cut with the partitions that its topics got since, which begin at 0.
-func withNew(cut body.Cut, topics map[string]recovery.Topic) body.Cut {
+func withNew(cut body.Cut, topics map[string]inspection.Topic) body.Cut {
 	type place struct {
 		flow, topic string
 		number      int32

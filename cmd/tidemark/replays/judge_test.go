@@ -13,19 +13,19 @@ import (
 	"tidemark/shared/manifest"
 	"tidemark/shared/manifest/body"
 	"tidemark/shared/position"
-	"tidemark/shared/recovery"
+	"tidemark/shared/recovery/inspection"
 )
 
 // brokers hold one topic of two partitions, of which each has the records from 100 to 200.
 type brokers struct {
-	topic recovery.Topic
+	topic inspection.Topic
 	err   error
 	asked int
 }
 
-func (b *brokers) Topics(_ context.Context, names []string) (map[string]recovery.Topic, error) {
+func (b *brokers) Topics(_ context.Context, names []string) (map[string]inspection.Topic, error) {
 	b.asked++
-	found := map[string]recovery.Topic{}
+	found := map[string]inspection.Topic{}
 	for _, name := range names {
 		if name == "orders" {
 			found[name] = b.topic
@@ -34,10 +34,10 @@ func (b *brokers) Topics(_ context.Context, names []string) (map[string]recovery
 	return found, b.err
 }
 
-func (b *brokers) Bounds(_ context.Context, of []position.Partition) (map[position.Partition]recovery.Bounds, error) {
-	found := map[position.Partition]recovery.Bounds{}
+func (b *brokers) Bounds(_ context.Context, of []position.Partition) (map[position.Partition]inspection.Bounds, error) {
+	found := map[position.Partition]inspection.Bounds{}
 	for _, p := range of {
-		found[p] = recovery.Bounds{Start: 100, Stable: 190, End: 200}
+		found[p] = inspection.Bounds{Start: 100, Stable: 190, End: 200}
 	}
 	return found, nil
 }
@@ -56,13 +56,13 @@ func at(number int32, next position.Offset, id string) body.Partition {
 
 func TestJudge(t *testing.T) {
 	t.Parallel()
-	plain := recovery.Topic{ID: "A", Partitions: 2, Deleted: true}
-	compacted := recovery.Topic{ID: "A", Partitions: 2, Compacted: true, DeleteRetention: 24 * time.Hour}
+	plain := inspection.Topic{ID: "A", Partitions: 2, Deleted: true}
+	compacted := inspection.Topic{ID: "A", Partitions: 2, Compacted: true, DeleteRetention: 24 * time.Hour}
 	elsewhere := body.Partition{Flow: "shop", Topic: "gone"}
 	late := at(1, 150, "A")
 	late.RecordTime = new(day(1))
 	for name, c := range map[string]struct {
-		topic recovery.Topic
+		topic inspection.Topic
 		cut   []body.Partition
 		want  listing.LogState
 		why   string

@@ -13,16 +13,16 @@ import (
 	"tidemark/shared/config/brokers"
 	"tidemark/shared/fault"
 	"tidemark/shared/position"
-	"tidemark/shared/recovery"
+	"tidemark/shared/recovery/inspection"
 	"tidemark/shared/wiring/recovering"
 )
 
 // Log is what is asked.
 type Log interface {
 	// Topics describes topics; one that is not there is not in the answer.
-	Topics(ctx context.Context, names []string) (map[string]recovery.Topic, error)
+	Topics(ctx context.Context, names []string) (map[string]inspection.Topic, error)
 	// Bounds gives where partitions begin and end.
-	Bounds(ctx context.Context, of []position.Partition) (map[position.Partition]recovery.Bounds, error)
+	Bounds(ctx context.Context, of []position.Partition) (map[position.Partition]inspection.Bounds, error)
 }
 
 // Tell asks the brokers that the environment names, and notes in each manifest what they answer.

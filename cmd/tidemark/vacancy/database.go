@@ -11,6 +11,7 @@ import (
 	"tidemark/shared/fault"
 	"tidemark/shared/postgres/restore"
 	"tidemark/shared/recovery"
+	"tidemark/shared/recovery/refusal"
 )
 
 // Database refuses a database that a recovery has claimed and not ended: its ledger is the recovery's to bring up.
@@ -26,12 +27,12 @@ func Database(ctx context.Context, at *pgx.ConnConfig, environment *config.Comma
 	case err != nil:
 		return exit.Database(err)
 	case found.Try != nil && !found.Settled:
-		return refuse(recovery.HeldByAnother, "run "+found.Try.RunID.String()+" recovers a target into this database",
+		return refuse(refusal.HeldByAnother, "run "+found.Try.RunID.String()+" recovers a target into this database",
 			"end it with tidemark recover, or drop the database and what it recovered")
 	}
 	return nil
 }
 
-func refuse(name recovery.Name, what, hint string) error {
-	return fault.New(fault.Misconfigured, "%w", &recovery.RefusalError{Name: name, What: what}).WithHint("%s", hint)
+func refuse(name refusal.Name, what, hint string) error {
+	return fault.New(fault.Misconfigured, "%w", &refusal.Error{Name: name, What: what}).WithHint("%s", hint)
 }

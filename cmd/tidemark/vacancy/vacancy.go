@@ -16,7 +16,7 @@ import (
 	"tidemark/shared/config"
 	"tidemark/shared/fault"
 	"tidemark/shared/postgres/ledger"
-	"tidemark/shared/recovery"
+	"tidemark/shared/recovery/refusal"
 	"tidemark/shared/wiring"
 )
 
@@ -69,7 +69,7 @@ func vacant(ctx context.Context, place archive.Place) error {
 			}
 			_, isLineage := layout.ParseLineage(info.Key)
 			if _, isManifest := layout.ParseManifest(info.Key); isLineage || isManifest {
-				return refuse(recovery.IdentityMismatch, "the "+place.Name+" bucket holds "+info.Key+" of a target that lived before",
+				return refuse(refusal.IdentityMismatch, "the "+place.Name+" bucket holds "+info.Key+" of a target that lived before",
 					"bring that target back with tidemark recover; for one that begins anew name another prefix in TIDEMARK_ARCHIVE")
 			}
 		}

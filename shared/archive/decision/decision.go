@@ -14,7 +14,7 @@ import (
 
 	"tidemark/shared/archive"
 	"tidemark/shared/archive/history"
-	"tidemark/shared/archive/layout"
+	"tidemark/shared/archive/layout/decided"
 	"tidemark/shared/archive/notice"
 	"tidemark/shared/fault"
 	"tidemark/shared/manifest/document"
@@ -106,7 +106,7 @@ func (o Options) put(ctx context.Context, d notice.Decision) error {
 		return err
 	}
 	for _, place := range o.Archive.Places {
-		if err := archive.Put(ctx, place, layout.Decision(d.Lineage, d.Number), envelope); err != nil {
+		if err := archive.Put(ctx, place, decided.Key(d.Lineage, d.Number), envelope); err != nil {
 			return fmt.Errorf("the %s bucket: %w", place.Name, err)
 		}
 	}
@@ -115,7 +115,7 @@ func (o Options) put(ctx context.Context, d notice.Decision) error {
 
 // spread brings a decision whose writer died halfway to the buckets that lack it.
 func (o Options) spread(ctx context.Context, d notice.Decision) error {
-	key := layout.Decision(d.Lineage, d.Number)
+	key := decided.Key(d.Lineage, d.Number)
 	var envelope []byte
 	for _, place := range o.Archive.Places {
 		read, err := place.Read(ctx, key, archive.Span{Limit: signing.MaxEnvelope})

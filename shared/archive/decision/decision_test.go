@@ -11,7 +11,7 @@ import (
 	"tidemark/shared/archive/archivetest/faulty"
 	"tidemark/shared/archive/decision"
 	"tidemark/shared/archive/history"
-	"tidemark/shared/archive/layout"
+	"tidemark/shared/archive/layout/decided"
 	"tidemark/shared/archive/notice"
 	"tidemark/shared/archive/writer/writertest"
 	"tidemark/shared/fault"
@@ -141,12 +141,12 @@ func TestDecisionsRefuseWhatDoesNotVerify(t *testing.T) {
 	if _, err := decision.Write(t.Context(), options(t, w), 1, []notice.Decision{excluding(5, 9)}); err != nil {
 		t.Fatal(fault.Line(err))
 	}
-	good, err := w.Primary.Read(t.Context(), layout.Decision(1, 1), archive.Span{Limit: signing.MaxEnvelope})
+	good, err := w.Primary.Read(t.Context(), decided.Key(1, 1), archive.Span{Limit: signing.MaxEnvelope})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, content := range map[string][]byte{"garbage": []byte("{"), "another number's": good} {
-		if err := w.Primary.Create(t.Context(), layout.Decision(1, 2), content); err != nil {
+		if err := w.Primary.Create(t.Context(), decided.Key(1, 2), content); err != nil {
 			t.Fatal(err)
 		}
 		h, err := history.Read(t.Context(), w.Archive(t))
@@ -156,7 +156,7 @@ func TestDecisionsRefuseWhatDoesNotVerify(t *testing.T) {
 		if _, err := h.Decisions(t.Context()); !fault.Is(err, fault.Corrupt) {
 			t.Errorf("%s: got %v, want it refused", name, err)
 		}
-		if err := w.Primary.Delete(t.Context(), layout.Decision(1, 2)); err != nil && !errors.Is(err, archive.ErrNotFound) {
+		if err := w.Primary.Delete(t.Context(), decided.Key(1, 2)); err != nil && !errors.Is(err, archive.ErrNotFound) {
 			t.Fatal(err)
 		}
 	}

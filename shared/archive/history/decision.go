@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"tidemark/shared/archive"
-	"tidemark/shared/archive/layout"
+	"tidemark/shared/archive/layout/decided"
 	"tidemark/shared/archive/notice"
 	"tidemark/shared/fault"
 	"tidemark/shared/position"
@@ -25,11 +25,11 @@ type decisionKey struct {
 func (h *History) Decisions(ctx context.Context) ([]notice.Decision, error) {
 	listed := map[decisionKey][]archive.Place{}
 	for _, place := range h.places {
-		for info, err := range place.List(ctx, layout.Decisions) {
+		for info, err := range place.List(ctx, decided.Folder) {
 			if err != nil {
 				return nil, fmt.Errorf("list the decisions in the %s bucket: %w", place.Name, err)
 			}
-			if lineage, number, ok := layout.ParseDecision(info.Key); ok {
+			if lineage, number, ok := decided.Parse(info.Key); ok {
 				key := decisionKey{lineage, number}
 				listed[key] = append(listed[key], place)
 			}
@@ -57,7 +57,7 @@ func (h *History) readDecision(ctx context.Context, key decisionKey, places []ar
 	var failed error
 	for _, place := range places {
 		var read notice.Decision
-		at := layout.Decision(key.lineage, key.number)
+		at := decided.Key(key.lineage, key.number)
 		err := h.open(ctx, place, at, signedKind{notice.DecisionType, "decision"}, &read)
 		if err == nil && (read.TargetID != h.archive.Target || read.Lineage != key.lineage || read.Number != key.number) {
 			err = fault.New(fault.Corrupt, "%s is decision %d of life %s of %s", at, read.Number, read.Lineage, read.TargetID)

@@ -21,7 +21,6 @@ const Owner = "owner.json"
 const (
 	Objects   = "objects/"
 	Lineages  = "lineages/"
-	Decisions = "decisions/"
 	Runs      = "runs/"
 	Manifests = "manifests/"
 	Sweeps    = "sweeps/"
@@ -55,19 +54,6 @@ func ParseLineage(key string) (lineage position.Lineage, ok bool) {
 	number, ok := numberIn(key, Lineages, document)
 	lineage = position.Lineage(number)
 	return lineage, ok && lineage.Validate() == nil && key == Lineage(lineage)
-}
-
-// Decision is the key of the nth decision of a life.
-func Decision(lineage position.Lineage, n int64) string {
-	return fmt.Sprintf("%s%010d/%010d%s", Decisions, lineage, n, document)
-}
-
-// ParseDecision reads the key of a decision.
-func ParseDecision(key string) (lineage position.Lineage, n int64, ok bool) {
-	folder, _, _ := strings.Cut(strings.TrimPrefix(key, Decisions), "/")
-	lineage = parseLineage(folder)
-	n, ok = numberIn(key, Decisions+folder+"/", document)
-	return lineage, n, ok && lineage.Validate() == nil && key == Decision(lineage, n)
 }
 
 // Run is the key of a run's record.

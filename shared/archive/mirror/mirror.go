@@ -18,6 +18,7 @@ import (
 	"tidemark/shared/archive"
 	"tidemark/shared/archive/history"
 	"tidemark/shared/archive/layout"
+	"tidemark/shared/archive/layout/decided"
 	"tidemark/shared/archive/layout/verified"
 	"tidemark/shared/archive/notice"
 	"tidemark/shared/fault"
@@ -107,7 +108,7 @@ func Notices(ctx context.Context, from, to archive.Place) error {
 	if err := copyOwner(ctx, from, to); err != nil {
 		return err
 	}
-	for _, folder := range []string{layout.Lineages, layout.Decisions, layout.Revoked, layout.Keeps, verified.Folder} {
+	for _, folder := range []string{layout.Lineages, decided.Folder, layout.Revoked, layout.Keeps, verified.Folder} {
 		if err := copyFolder(ctx, from, to, folder); err != nil {
 			return err
 		}
@@ -132,7 +133,7 @@ func isNotice(key string) bool {
 	_, life := layout.ParseLineage(key)
 	_, _, mark := layout.ParseMark(key)
 	_, _, _, report := verified.Parse(key)
-	return life || mark || report || strings.HasPrefix(key, layout.Decisions) && archive.CheckKey(key) == nil
+	return life || mark || report || strings.HasPrefix(key, decided.Folder) && archive.CheckKey(key) == nil
 }
 
 func copyFolder(ctx context.Context, from, to archive.Place, folder string) error {

@@ -42,6 +42,15 @@ func WithPassword(secured secret.Text, password string) (secret.Text, error) {
 	return c.with("password", password).render(), nil
 }
 
+// WithDatabase is a string that Secure returned, for another database of the same server.
+func WithDatabase(secured secret.Text, name string) (secret.Text, error) {
+	c, err := parse(secured.Reveal())
+	if err != nil {
+		return secret.Text{}, err
+	}
+	return c.with("dbname", name).render(), nil
+}
+
 // conn is a connection string taken apart. It is never printed: the password may be in any part.
 type conn struct {
 	uri    string // the whole string where it is a URI, else empty

@@ -117,6 +117,27 @@ func TestWithPassword(t *testing.T) {
 	}
 }
 
+func TestWithDatabase(t *testing.T) {
+	t.Parallel()
+	for _, given := range []string{"postgres://h/d", "postgres://u:p@h/d?sslmode=require", "host=h dbname=d", "postgres://localhost"} {
+		secured, err := connstring.Secure(given)
+		if err != nil {
+			t.Fatalf("%q: %v", given, err)
+		}
+		other, err := connstring.WithDatabase(secured, "o d")
+		if err != nil {
+			t.Fatalf("%q: %v", given, err)
+		}
+		want, got := parsed(t, secured), parsed(t, other)
+		if got.Database != "o d" || got.Host != want.Host || got.User != want.User || got.Password != want.Password {
+			t.Errorf("%q: pgx reads database %q at %s of %q", given, got.Database, got.Host, other.Reveal())
+		}
+	}
+	if got, err := connstring.WithDatabase(secret.Text{}, "d"); err == nil || !got.IsZero() {
+		t.Errorf("without a connection string: got %q", got.Reveal())
+	}
+}
+
 // FuzzSecure: what is returned sends nothing in the clear to another machine, as pgx reads it.
 func FuzzSecure(f *testing.F) {
 	for _, given := range []string{

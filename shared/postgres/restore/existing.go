@@ -32,10 +32,9 @@ func (d *Database) Fits(ctx context.Context, b body.Body) ([]string, error) {
 
 // fitting is how a base's rows come into tables that are there.
 type fitting struct {
-	warnings    []string
-	replica     bool               // as a replica takes them, on which nothing acts
-	generation  map[body.Name]int  // else when each table's rows come, so that foreign keys find theirs
-	partitioned map[body.Name]bool // tables whose rows stand in others
+	warnings   []string
+	replica    bool              // as a replica takes them, on which nothing acts
+	generation map[body.Name]int // else when each table's rows come, so that foreign keys find theirs
 }
 
 func (d *Database) fits(ctx context.Context, s *claim.Session, b body.Body) (f fitting, err error) {
@@ -44,10 +43,7 @@ func (d *Database) fits(ctx context.Context, s *claim.Session, b body.Body) (f f
 		return f, fmt.Errorf("look at the database's tables: %w", claim.Classify(err))
 	}
 	found := fit.Check(b, there, d.ledger, d.Schema())
-	f.warnings, f.partitioned = found.Warnings, map[body.Name]bool{}
-	for name, r := range there.Relations {
-		f.partitioned[name] = r.Kind == "p"
-	}
+	f.warnings = found.Warnings
 	if f.replica, err = actsAsReplica(ctx, s); err != nil {
 		return f, err
 	}
@@ -126,7 +122,7 @@ func (r *restoring) vacant(ctx context.Context, s *claim.Session) error {
 			continue
 		}
 		var filled bool
-		if err := s.Conn().QueryRow(ctx, "SELECT EXISTS (SELECT FROM "+r.only(t)+quoted(t)+")").Scan(&filled); err != nil {
+		if err := s.Conn().QueryRow(ctx, "SELECT EXISTS (SELECT FROM "+quoted(t)+")").Scan(&filled); err != nil {
 			return claim.Classify(err)
 		}
 		if filled {
@@ -135,14 +131,6 @@ func (r *restoring) vacant(ctx context.Context, s *claim.Session) error {
 		}
 	}
 	return nil
-}
-
-// only keeps a table's children out: their rows are their own. A partitioned table has none beside those of its partitions.
-func (r *restoring) only(t body.Table) string {
-	if r.fitting.partitioned[t.Name] {
-		return ""
-	}
-	return "ONLY "
 }
 
 const asReplica = "SET LOCAL session_replication_role = replica"

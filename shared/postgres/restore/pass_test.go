@@ -11,6 +11,7 @@ import (
 	"tidemark/shared/postgres/postgrestest"
 	"tidemark/shared/postgres/restore"
 	"tidemark/shared/recovery"
+	"tidemark/shared/recovery/inspection"
 )
 
 func gapOf(partition int32, from, until position.Offset, how string) body.Gap {
@@ -68,7 +69,7 @@ func TestRestoreRewinds(t *testing.T) {
 // TestSettleHolds what lies behind the end that was asked for, in the transaction that ends the recovery.
 func TestSettleHolds(t *testing.T) {
 	t.Parallel()
-	held := []recovery.Held{
+	held := []inspection.Held{
 		{Flow: "shop", Topic: "orders", TopicID: newLife, Partition: 1, From: 101, Until: 120}, {Flow: "shop", Topic: "orders", From: 100, Until: 100},
 	}
 	db, d, base := restoredShop(t, func(try *recovery.Try) { try.Held = held })

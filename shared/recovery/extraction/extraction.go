@@ -17,6 +17,7 @@ import (
 	"tidemark/shared/manifest"
 	"tidemark/shared/manifest/body"
 	"tidemark/shared/recovery"
+	"tidemark/shared/recovery/refusal"
 )
 
 // Options says what comes out of which archive to where.
@@ -67,7 +68,7 @@ type Plan struct {
 
 // Prepare chooses the manifest, finds the tables in it and asks the database. It writes nothing.
 //
-// Errors: a recovery.RefusalError by name, ErrUnknownTable, the archive's and the database's own.
+// Errors: a refusal.Error by name, ErrUnknownTable, the archive's and the database's own.
 func Prepare(ctx context.Context, o Options) (Plan, error) {
 	choice, warnings, err := recovery.Choose(ctx, recovery.Options{
 		Archive: o.Archive, HighWater: o.HighWater, Manifest: o.Manifest, AllowOlder: o.AllowOlder, RequireFresh: o.RequireFresh,
@@ -93,7 +94,7 @@ func taken(err error) error {
 	if !errors.Is(err, recovery.ErrNotEmpty) {
 		return err
 	}
-	return fault.New(fault.Misconfigured, "%w", &recovery.RefusalError{Name: recovery.TargetNotEmpty, What: err.Error(), Err: err}).
+	return fault.New(fault.Misconfigured, "%w", &refusal.Error{Name: refusal.TargetNotEmpty, What: err.Error(), Err: err}).
 		WithHint("%s", fault.HintOf(err))
 }
 

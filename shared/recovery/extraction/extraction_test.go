@@ -15,6 +15,7 @@ import (
 	"tidemark/shared/recovery"
 	"tidemark/shared/recovery/extraction"
 	"tidemark/shared/recovery/recoverytest"
+	"tidemark/shared/recovery/refusal"
 )
 
 // shop is an archive of one backup of the table public.rows.
@@ -99,15 +100,15 @@ func TestExtraction(t *testing.T) {
 		t.Parallel()
 		w, d := shop(t), &taker{outline: fault.New(fault.Misconfigured, "schema back is there: %w", recovery.ErrNotEmpty).WithHint("drop it")}
 		_, err := extraction.Prepare(t.Context(), options(t, w, d, "public.rows"))
-		refused, ok := errors.AsType[*recovery.RefusalError](err)
-		if !ok || refused.Name != recovery.TargetNotEmpty || fault.HintOf(err) != "drop it" {
+		refused, ok := errors.AsType[*refusal.Error](err)
+		if !ok || refused.Name != refusal.TargetNotEmpty || fault.HintOf(err) != "drop it" {
 			t.Errorf("got %v, %q", err, fault.HintOf(err))
 		}
 	})
 	t.Run("RefusesWithoutABackup", func(t *testing.T) {
 		t.Parallel()
 		_, err := extraction.Prepare(t.Context(), options(t, recoverytest.New(t, 1), &taker{}, "public.rows"))
-		if refused, ok := errors.AsType[*recovery.RefusalError](err); !ok || refused.Name != recovery.NoBackup || !errors.Is(err, history.ErrNoBackup) {
+		if refused, ok := errors.AsType[*refusal.Error](err); !ok || refused.Name != refusal.NoBackup || !errors.Is(err, history.ErrNoBackup) {
 			t.Errorf("got %v", err)
 		}
 	})

@@ -52,9 +52,10 @@ func (p *Process) Options(t *testing.T) recovery.Options {
 	return recovery.Options{
 		Archive: a, Signers: []signing.Signer{p.world.Key}, Pack: p.world.World.Options(t, a).Pack,
 		Log: memorylog.View{Log: p.world.Log, Process: logProcess{p}}, Database: databaseView{p.database, p},
-		Applier: func(flow string, _ position.Incarnation) (recovery.Applier, error) { return &applier{flow, p}, nil },
-		Flows:   p.world.Flows,
-		Jobs:    1, Actor: "test", Tool: "test", NewRunID: p.world.NextRun, NewIncarnation: p.world.nextLife, Now: p.world.Now,
+		Checkpoints: databaseView{p.database, p},
+		Applier:     func(flow string, _ position.Incarnation) (recovery.Applier, error) { return &applier{flow, p}, nil },
+		Flows:       p.world.Flows,
+		Jobs:        1, Actor: "test", Tool: "test", NewRunID: p.world.NextRun, NewIncarnation: p.world.nextLife, Now: p.world.Now,
 	}
 }
 

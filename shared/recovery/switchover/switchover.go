@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"tidemark/shared/position"
-	"tidemark/shared/recovery"
+	"tidemark/shared/recovery/inspection"
 )
 
 // Mappings is the service that polls topics for functions: Lambda.
@@ -46,7 +46,7 @@ var ErrMembers = errors.New("the group has members")
 
 // Log says where partitions begin and end.
 type Log interface {
-	Bounds(ctx context.Context, partitions []position.Partition) (map[position.Partition]recovery.Bounds, error)
+	Bounds(ctx context.Context, partitions []position.Partition) (map[position.Partition]inspection.Bounds, error)
 }
 
 // Target is the recovered database.

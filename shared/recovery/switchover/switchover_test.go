@@ -13,7 +13,7 @@ import (
 
 	"tidemark/shared/fault"
 	"tidemark/shared/position"
-	"tidemark/shared/recovery"
+	"tidemark/shared/recovery/inspection"
 	"tidemark/shared/recovery/switchover"
 )
 
@@ -152,7 +152,7 @@ func TestFinish_StopsWhatIsAhead(t *testing.T) {
 			}
 			w.live, w.groups["shop-orders"] = true, committed
 			third := position.Partition{Topic: "orders", Number: 2}
-			w.bounds[third] = recovery.Bounds{Start: 0, End: 9}
+			w.bounds[third] = inspection.Bounds{Start: 0, End: 9}
 			done, err := w.new().Finish(t.Context(), found)
 			if err != nil {
 				t.Fatal(fault.Line(err))
@@ -178,10 +178,10 @@ func TestFinish_Refuses(t *testing.T) {
 		text   string
 	}{
 		"AnOffsetThatTheLogLetGoOf": {
-			func(w *world) { w.bounds[first] = recovery.Bounds{Start: 51, End: 99} }, fault.Gap, "stands at 50 in orders/0, and the log has [51,99)",
+			func(w *world) { w.bounds[first] = inspection.Bounds{Start: 51, End: 99} }, fault.Gap, "stands at 50 in orders/0, and the log has [51,99)",
 		},
 		"AnOffsetBehindTheLogsEnd": {
-			func(w *world) { w.bounds[first] = recovery.Bounds{Start: 0, End: 49} }, fault.Gap, "stands at 50 in orders/0, and the log has [0,49)",
+			func(w *world) { w.bounds[first] = inspection.Bounds{Start: 0, End: 49} }, fault.Gap, "stands at 50 in orders/0, and the log has [0,49)",
 		},
 		"AFlowThatWasNotRecovered": {
 			func(w *world) { w.target["shop"] = position.Cut{} }, fault.Misconfigured, "stands nowhere in topic orders of flow shop",

@@ -11,7 +11,7 @@ import (
 
 	"tidemark/shared/fault"
 	"tidemark/shared/position"
-	"tidemark/shared/recovery"
+	"tidemark/shared/recovery/inspection"
 	"tidemark/shared/recovery/switchover"
 )
 
@@ -41,7 +41,7 @@ type world struct {
 	groups   map[string]position.Cut
 	notes    map[string]string
 	target   map[string]position.Cut
-	bounds   map[position.Partition]recovery.Bounds
+	bounds   map[position.Partition]inspection.Bounds
 
 	kept     json.RawMessage // the record
 	live     bool            // the target is
@@ -75,12 +75,12 @@ func newWorld(t *testing.T) *world {
 			"shop-orders": at("orders", 90, 80), "u2": at("lines", 3), "shop-notes": at("notes", 5),
 		},
 		target: map[string]position.Cut{"shop": {}, "other": at("elsewhere", 7)},
-		bounds: map[position.Partition]recovery.Bounds{},
+		bounds: map[position.Partition]inspection.Bounds{},
 	}
 	for _, cut := range []position.Cut{at("orders", 50, 60), at("lines", 8), at("notes", 5)} {
 		maps.Copy(w.target["shop"], cut)
 		for p := range cut {
-			w.bounds[p] = recovery.Bounds{Start: 0, Stable: 1000, End: 1000}
+			w.bounds[p] = inspection.Bounds{Start: 0, Stable: 1000, End: 1000}
 		}
 	}
 	return w
@@ -269,8 +269,8 @@ func (w *world) Move(_ context.Context, group string, to position.Cut, note stri
 }
 
 // Bounds give where partitions begin and end. See switchover.Log.
-func (w *world) Bounds(_ context.Context, of []position.Partition) (map[position.Partition]recovery.Bounds, error) {
-	bounds := map[position.Partition]recovery.Bounds{}
+func (w *world) Bounds(_ context.Context, of []position.Partition) (map[position.Partition]inspection.Bounds, error) {
+	bounds := map[position.Partition]inspection.Bounds{}
 	err := w.call("bounds", func() error {
 		for _, p := range of {
 			bounds[p] = w.bounds[p]

@@ -21,6 +21,7 @@ func Of(r result.Results) string {
 	memory(&b, r.Memory)
 	start(&b, r.Start, r.Memory.Idle)
 	backup(&b, r)
+	recovery(&b, r)
 	peer(&b, r.Cells)
 	return b.String()
 }

@@ -61,7 +61,34 @@ func sample() result.Results {
 		Start: result.Start{
 			BinaryMB: 9.3, Starts: 21, Handler: at(10), Reply: at(34), EventMB: 6, EventRecords: 5900, Resident: &resident,
 		},
-		Backup: &backup,
+		Backup: &backup, Recovery: sampleRecovery(machine, backup.Tables),
+	}
+}
+
+func sampleRecovery(m result.Machine, tables []result.BackupTable) *result.Recovery {
+	of := func(rate float64) result.BackupSide {
+		server := at(7.5)
+		return result.BackupSide{Seconds: at(256 / rate), Rate: at(rate), ClientCPU: at(6.2), ServerCPU: &server}
+	}
+	cell := func(jobs int, share float64) result.BaseCell {
+		return result.BaseCell{
+			Jobs: jobs, Bare: of(100), Restore: of(100 * share), Whole: at(3), Analyze: at(0.5), Ratio: at(share), AnalyzedRatio: at(share + 0.1),
+		}
+	}
+	scale := func(unit, each, further float64) result.Scale {
+		s := result.Scale{PerUnit: at(each), Further: further}
+		for n, took := range []float64{0.5, 1, 2.5} {
+			s.Steps = append(s.Steps, result.Step{Units: unit * []float64{1, 3, 9}[n], Seconds: at(took)})
+		}
+		return s
+	}
+	return &result.Recovery{
+		Machine: m, Tables: tables, MB: 256, Bases: []result.BaseCell{cell(1, 0.9), cell(2, 0.89)},
+		Replays: []result.ReplayCell{
+			{Workload: "insert", Records: 270_000, Batch: 10_000, Replay: side(95_000), Apply: side(100_000), Ratio: at(0.95)},
+			{Workload: "mixed", Records: 270_000, Batch: 10_000, Replay: side(80_000), Apply: side(90_000), Ratio: at(0.89)},
+		},
+		Sizes: scale(28.4, 0.56, 1), Tails: scale(30_000, 1.11, 1.2),
 	}
 }
 
@@ -139,6 +166,9 @@ func TestPage(t *testing.T) {
 		r.Backup = nil
 		if text := page.Of(r); !strings.Contains(text, "bare COPY\n\nNot measured.\n") {
 			t.Errorf("no word of backups that were not measured in\n%s", text)
+		}
+		if r.Recovery = nil; strings.Contains(page.Of(r), "Recovery") {
+			t.Errorf("a recovery that was not measured is on the page\n%s", page.Of(r))
 		}
 	})
 }

@@ -22,6 +22,8 @@ type Results struct {
 	Start  Start   `json:"start"`
 	// Backup is absent until it was measured once.
 	Backup *Backup `json:"backup,omitempty"`
+	// Recovery is absent until it was measured once.
+	Recovery *Recovery `json:"recovery,omitempty"`
 }
 
 // Machine says where and how the run was made.

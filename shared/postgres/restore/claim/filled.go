@@ -21,13 +21,15 @@ const mostNamed = 5
 
 // refuse says why a database is not empty, and whether somebody made its tables and put nothing into them: those may be loaded.
 func (s *Session) refuse(ctx context.Context, objects []string) error {
-	taken, err := s.has(ctx, s.db.ledger+".target")
+	var taken bool
+	err := s.conn.QueryRow(ctx, "SELECT EXISTS (SELECT FROM pg_catalog.pg_namespace WHERE nspname IN ($1::text, $2::text))",
+		s.db.options.LedgerSchema, s.db.schema).Scan(&taken)
 	if err != nil {
 		return err
 	}
 	if taken {
 		return notEmpty(objects, "").WithHint("nothing was written: it is a target, or was to become one; create an empty database and " +
-			"name it. Where migrations made the tables, let them make no ledger: the base brings its own")
+			"name it. Where migrations made the tables, let them make no ledger, or drop it: the base brings its own")
 	}
 	filled, err := s.filled(ctx)
 	_, refused := errors.AsType[*pgconn.PgError](err)

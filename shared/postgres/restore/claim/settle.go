@@ -10,6 +10,7 @@ import (
 	"tidemark/shared/position"
 	"tidemark/shared/postgres"
 	"tidemark/shared/recovery"
+	"tidemark/shared/recovery/inspection"
 )
 
 // settlingAct is what the audit calls a recovery. Its arguments are the try.
@@ -105,7 +106,7 @@ func (s *Session) lockLife(ctx context.Context, t recovery.Try) error {
 }
 
 // hold keeps what lies behind the end of the replay until an operator says what becomes of it.
-func (s *Session) hold(ctx context.Context, held []recovery.Held) error {
+func (s *Session) hold(ctx context.Context, held []inspection.Held) error {
 	for _, h := range held {
 		if _, err := s.conn.Exec(ctx, "INSERT INTO "+s.db.ledger+".held (flow, topic, topic_id, partition, from_offset, until_offset)"+
 			" VALUES ($1::text, $2::text, nullif($3::text, '')::uuid, $4::integer, $5::bigint, $6::bigint)",

@@ -26,9 +26,11 @@ func TestReadTable(t *testing.T) {
   g text COLLATE "C" GENERATED ALWAYS AS ((s.f(')', E'a\',b') || $q$ ), $q$)) STORED NOT NULL,
   late s.late) INHERITS (shop.animal, "odd, one".legs) WITH (fillfactor = '80')`,
 			ddl.Table{Columns: []ddl.Column{
-				{Name: "id", Type: "bigint"}, {Name: `NOT "x", y`, Type: "numeric(10,2)[]"},
+				{Name: "id", Type: "bigint"},
+				{Name: `NOT "x", y`, Type: "numeric(10,2)[]"},
 				{Name: "when", Type: "timestamp(3) with time zone"},
-				{Name: "g", Type: "text", Generated: `AS ((s.f(')', E'a\',b') || $q$ ), $q$)) STORED NOT NULL`}, {Name: "late", Type: "s.late"},
+				{Name: "g", Type: "text", Generated: `AS ((s.f(')', E'a\',b') || $q$ ), $q$)) STORED NOT NULL`},
+				{Name: "late", Type: "s.late"},
 			}, Parents: []body.Name{{Schema: "shop", Name: "animal"}, {Schema: "odd, one", Name: "legs"}}},
 		},
 		"Partitioned": {"CREATE TABLE s.t (\n  a integer) PARTITION BY RANGE (a)", ddl.Table{

@@ -24,7 +24,7 @@ type token struct {
 
 // name is a token as a name.
 func (t token) name() string {
-	if t.kind == quoted {
+	if t.kind == quoted && len(t.text) > 1 {
 		return strings.ReplaceAll(t.text[1:len(t.text)-1], `""`, `"`)
 	}
 	return t.text

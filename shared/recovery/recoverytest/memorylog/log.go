@@ -14,7 +14,7 @@ import (
 	"tidemark/shared/fault"
 	"tidemark/shared/position"
 	"tidemark/shared/record"
-	"tidemark/shared/recovery"
+	"tidemark/shared/recovery/inspection"
 )
 
 // Log is a log in memory. It forgets nothing: what was trimmed or compacted is hidden from readers and stays known to the test.
@@ -35,7 +35,7 @@ type Log struct {
 }
 
 type topic struct {
-	recovery.Topic
+	inspection.Topic
 
 	partitions []*partition
 }
@@ -76,7 +76,7 @@ func (l *Log) Create(name string, partitions int32) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.made++
-	made := &topic{Topic: recovery.Topic{ID: fmt.Sprintf("00000000-0000-0000-0000-%012d", l.made), Deleted: true}}
+	made := &topic{Topic: inspection.Topic{ID: fmt.Sprintf("00000000-0000-0000-0000-%012d", l.made), Deleted: true}}
 	l.topics[name] = made
 	made.add(partitions)
 }

@@ -10,6 +10,7 @@ import (
 	"tidemark/shared/position"
 	"tidemark/shared/record"
 	"tidemark/shared/recovery"
+	"tidemark/shared/recovery/inspection"
 )
 
 // Process is who reads: each of its calls passes through Do, which may break it.
@@ -35,8 +36,8 @@ func (v View) ClusterID(ctx context.Context) (id string, err error) {
 }
 
 // Topics is a call.
-func (v View) Topics(ctx context.Context, names []string) (map[string]recovery.Topic, error) {
-	found := map[string]recovery.Topic{}
+func (v View) Topics(ctx context.Context, names []string) (map[string]inspection.Topic, error) {
+	found := map[string]inspection.Topic{}
 	err := v.Process.Do(ctx, "Topics", func() error {
 		v.mu.Lock()
 		defer v.mu.Unlock()
@@ -51,14 +52,14 @@ func (v View) Topics(ctx context.Context, names []string) (map[string]recovery.T
 }
 
 // Bounds is a call.
-func (v View) Bounds(ctx context.Context, partitions []position.Partition) (map[position.Partition]recovery.Bounds, error) {
-	bounds := map[position.Partition]recovery.Bounds{}
+func (v View) Bounds(ctx context.Context, partitions []position.Partition) (map[position.Partition]inspection.Bounds, error) {
+	bounds := map[position.Partition]inspection.Bounds{}
 	err := v.Process.Do(ctx, "Bounds", func() error {
 		v.mu.Lock()
 		defer v.mu.Unlock()
 		for _, p := range partitions {
 			of := v.of(p)
-			bounds[p] = recovery.Bounds{Start: of.start, Stable: of.stable(), End: of.end}
+			bounds[p] = inspection.Bounds{Start: of.start, Stable: of.stable(), End: of.end}
 		}
 		return nil
 	})

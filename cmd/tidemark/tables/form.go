@@ -1,12 +1,12 @@
-package recoveries
+package tables
 
 import (
 	"fmt"
 	"io"
 )
 
-// extractedForm is a restore of single tables as programs read it. Its names stay.
-type extractedForm struct {
+// form is a restore of single tables as programs read it. Its names stay.
+type form struct {
 	Manifest string     `json:"manifest"`
 	Taken    string     `json:"taken"`
 	Replayed bool       `json:"replayed"` // never: the tables are as of the manifest's cut
@@ -24,21 +24,21 @@ type rowsForm struct {
 	Rows   int64  `json:"rows,string"`
 }
 
-func (e extracted) form() extractedForm {
+func (e outcome) form() form {
 	const stamp = "2006-01-02T15:04:05Z"
-	form := extractedForm{
+	all := form{
 		Manifest: e.plan.Choice.Manifest.String(), Taken: e.plan.Choice.Body.Snapshot.Taken.UTC().Format(stamp), Into: e.plan.Request.Into,
 		Written: !e.dryRun, Tables: []rowsForm{}, Warnings: e.warnings(),
 	}
-	form.Rows, form.Bytes = e.sizes()
+	all.Rows, all.Bytes = e.sizes()
 	for _, t := range e.plan.Outline.Tables {
-		form.Tables = append(form.Tables, rowsForm{t.Schema, t.Name.Name, t.Rows})
+		all.Tables = append(all.Tables, rowsForm{t.Schema, t.Name.Name, t.Rows})
 	}
-	return form
+	return all
 }
 
 // sizes counts what the tables hold, in plain bytes.
-func (e extracted) sizes() (rows, bytes int64) {
+func (e outcome) sizes() (rows, bytes int64) {
 	for _, t := range e.plan.Outline.Tables {
 		rows += t.Rows
 		for _, chunk := range t.Chunks {

@@ -1,4 +1,4 @@
-package recoveries
+package tables
 
 import (
 	"context"
@@ -6,20 +6,20 @@ import (
 	"tidemark/cmd/tidemark/exit"
 	"tidemark/shared/manifest"
 	"tidemark/shared/recovery"
-	core "tidemark/shared/recovery/extraction"
+	"tidemark/shared/recovery/extraction"
 )
 
-// markedTables marks what the database refuses. What an archive said meanwhile stays the archive's.
-type markedTables struct{ core.Database }
+// markedDatabase marks what the database refuses. What an archive said meanwhile stays the archive's.
+type markedDatabase struct{ extraction.Database }
 
 // Outline says what would be made. See extraction.Database.
-func (d markedTables) Outline(ctx context.Context, r core.Request) (core.Outline, error) {
+func (d markedDatabase) Outline(ctx context.Context, r extraction.Request) (extraction.Outline, error) {
 	outline, err := d.Database.Outline(ctx, r)
 	return outline, exit.FromDatabase(err)
 }
 
 // Extract makes the tables. See extraction.Database.
-func (d markedTables) Extract(ctx context.Context, r core.Request) (recovery.Restored, error) {
+func (d markedDatabase) Extract(ctx context.Context, r extraction.Request) (recovery.Restored, error) {
 	fetch := r.Fetch
 	r.Fetch = func(ctx context.Context, object manifest.Object) ([]byte, error) {
 		plain, err := fetch(ctx, object)

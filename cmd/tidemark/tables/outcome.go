@@ -1,4 +1,4 @@
-package recoveries
+package tables
 
 import (
 	"io"
@@ -6,17 +6,17 @@ import (
 
 	"tidemark/cmd/tidemark/report"
 	"tidemark/shared/recovery"
-	core "tidemark/shared/recovery/extraction"
+	"tidemark/shared/recovery/extraction"
 )
 
-// extracted is what a restore of single tables will do, and what it did.
-type extracted struct {
-	plan   core.Plan
+// outcome is what a restore of single tables will do, and what it did.
+type outcome struct {
+	plan   extraction.Plan
 	done   recovery.Restored
 	dryRun bool
 }
 
-func (e extracted) warnings() []string {
+func (e outcome) warnings() []string {
 	return append(append([]string{}, e.plan.Warnings...), e.done.Warnings...)
 }
 
@@ -24,7 +24,7 @@ func (e extracted) warnings() []string {
 const asOf = "as of the cut of manifest %s, taken %s; the log after it is not replayed"
 
 // showPlan prints what will be done, for programs when it is all that they asked for.
-func (e extracted) showPlan(out io.Writer, asJSON bool) error {
+func (e outcome) showPlan(out io.Writer, asJSON bool) error {
 	if asJSON {
 		if e.dryRun {
 			return report.WriteJSON(out, e.form())
@@ -54,7 +54,7 @@ func (e extracted) showPlan(out io.Writer, asJSON bool) error {
 }
 
 // show prints what was done.
-func (e extracted) show(out io.Writer, asJSON bool) error {
+func (e outcome) show(out io.Writer, asJSON bool) error {
 	if asJSON {
 		return report.WriteJSON(out, e.form())
 	}
@@ -67,7 +67,7 @@ func (e extracted) show(out io.Writer, asJSON bool) error {
 	})
 }
 
-func (e extracted) page(out io.Writer, fill func(write func(string, ...any))) error {
+func (e outcome) page(out io.Writer, fill func(write func(string, ...any))) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fill(writeTo(table))
 	return table.Flush()

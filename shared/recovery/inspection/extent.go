@@ -1,4 +1,4 @@
-package recovery
+package inspection
 
 import (
 	"context"
@@ -29,8 +29,8 @@ type End struct {
 // IsZero says that nothing was asked for.
 func (e End) IsZero() bool { return e.At.IsZero() && len(e.Offsets) == 0 }
 
-// asked is how both were named: a call that goes on with a try must name the same.
-func (o Options) asked() string {
+// Asked is how both were named: a call that goes on with a try must name the same.
+func (o Options) Asked() string {
 	var words []string
 	if o.From.Earliest {
 		words = append(words, "from earliest")
@@ -61,8 +61,8 @@ func (o Options) limit(ctx context.Context, p position.Partition) (position.Offs
 	return at, limited, nil
 }
 
-// fits refuses a manifest that shows more than was asked for: replay cannot take anything back.
-func (o Options) fits(ctx context.Context, _ history.Manifest, b body.Body) error {
+// Fits refuses a manifest that shows more than was asked for: replay cannot take anything back.
+func (o Options) Fits(ctx context.Context, _ history.Manifest, b body.Body) error {
 	named := map[position.Partition]bool{}
 	for _, c := range b.Cut {
 		p := position.Partition{Topic: c.Topic, Number: c.Partition}
@@ -72,7 +72,7 @@ func (o Options) fits(ctx context.Context, _ history.Manifest, b body.Body) erro
 			return err
 		}
 		if limited && c.NextOffset > limit {
-			return fault.New(fault.Misconfigured, "it shows %s up to %s, beyond %s", p, c.NextOffset, o.asked()).
+			return fault.New(fault.Misconfigured, "it shows %s up to %s, beyond %s", p, c.NextOffset, o.Asked()).
 				WithHint("an older manifest is needed: tidemark manifests list; or a later --until")
 		}
 	}
@@ -83,6 +83,16 @@ func (o Options) fits(ctx context.Context, _ history.Manifest, b body.Body) erro
 		}
 	}
 	return nil
+}
+
+// Held is a range of the log that a recovery stopped before.
+type Held struct {
+	Flow      string          `json:"flow"`
+	Topic     string          `json:"topic"`
+	TopicID   string          `json:"topic_id,omitempty"`
+	Partition int32           `json:"partition"`
+	From      position.Offset `json:"from,string"`  // where the checkpoint stands
+	Until     position.Offset `json:"until,string"` // where the log ended when the recovery began
 }
 
 func hasTopic(cut body.Cut, topic string) bool {
@@ -98,4 +108,47 @@ func (s Start) begin(p position.Partition, cut, start position.Offset) position.
 		return min(cut, start) // a log that begins above the cut has a gap, which is not to be passed over in silence
 	}
 	return cut
+}
+
+// Ends is the cut up to which the log is replayed: what parent and child have in common. base is the manifest's.
+func Ends(tallies []Tally, base body.Cut) body.Cut {
+	known := map[place]body.Partition{}
+	for _, c := range base {
+		known[placeOf(c)] = c
+	}
+	ends := body.Cut{}
+	for _, t := range tallies {
+		end := t.at(max(t.Until, t.From))
+		end.Generation = known[placeOf(end)].Generation
+		ends = append(ends, end)
+	}
+	ends.Sort()
+	return ends
+}
+
+// Starts are the partitions whose replay begins below the cut.
+func Starts(tallies []Tally) (starts body.Cut) {
+	for _, t := range tallies {
+		if t.Rewound {
+			starts = append(starts, t.at(t.From))
+		}
+	}
+	return starts
+}
+
+func (t Tally) at(offset position.Offset) body.Partition {
+	return body.Partition{Flow: t.Flow, Topic: t.Partition.Topic, Partition: t.Partition.Number, NextOffset: offset}
+}
+
+// Holds is what lies behind the ends that were asked for; nil: none were.
+func Holds(tallies []Tally) (held []Held) {
+	for _, t := range tallies {
+		if t.Held != nil {
+			h := *t.Held
+			h.From = max(t.Until, t.From)
+			h.Until = max(h.Until, h.From)
+			held = append(held, h)
+		}
+	}
+	return held
 }

@@ -1,4 +1,7 @@
-package main
+// Package flows owns how the verbs that act on a flow read what they are told and say what they did.
+//
+// It refuses what does not fit the flow's topics. No state.
+package flows
 
 import (
 	"errors"
@@ -10,7 +13,8 @@ import (
 	"tidemark/shared/postgres/ledger"
 )
 
-func describeMove(m ledger.Moved) string {
+// DescribeMove says what became of a checkpoint.
+func DescribeMove(m ledger.Moved) string {
 	switch {
 	case !m.Existed:
 		return fmt.Sprintf("%s begins at %s", m.Partition, m.At)
@@ -20,8 +24,8 @@ func describeMove(m ledger.Moved) string {
 	return fmt.Sprintf("%s moved from %s to %s, a new generation", m.Partition, m.From, m.At)
 }
 
-// parseStarts reads the values of --from. Points in time need the brokers, which a flow of log: dense does without.
-func parseStarts(from, topics []string, known []position.Partition) ([]ledger.Start, error) {
+// ParseStarts reads the values of --from. Points in time need the brokers, which a flow of log: dense does without.
+func ParseStarts(from, topics []string, known []position.Partition) ([]ledger.Start, error) {
 	var starts []ledger.Start
 	for _, text := range from {
 		if text == "earliest" {

@@ -1,4 +1,8 @@
-package recovery
+// Package refusal owns why a recovery does not go on: a name that operators and runbooks know, what was found, what would go on
+// all the same and what that would lose.
+//
+// It refuses to be vague: every name has a meaning. No I/O, no state.
+package refusal
 
 import (
 	"fmt"
@@ -67,8 +71,8 @@ func (n Name) Meaning() string {
 	return ""
 }
 
-// RefusalError is why a recovery does not go on.
-type RefusalError struct {
+// Error is why a recovery does not go on.
+type Error struct {
 	Name     Name
 	What     string // what was found
 	Override string // what would go on all the same; empty: what is behind it says so, or nothing would
@@ -77,13 +81,13 @@ type RefusalError struct {
 }
 
 // Error names the refusal and says what was found.
-func (r *RefusalError) Error() string { return string(r.Name) + ": " + r.What }
+func (r *Error) Error() string { return string(r.Name) + ": " + r.What }
 
 // Unwrap gives what is behind it.
-func (r *RefusalError) Unwrap() error { return r.Err }
+func (r *Error) Unwrap() error { return r.Err }
 
 // hint says what it means, what would go on all the same and what that would lose.
-func (r *RefusalError) hint() string {
+func (r *Error) hint() string {
 	hint, behind := r.Name.Meaning(), fault.HintOf(r.Err)
 	switch {
 	case r.Override != "":
@@ -97,8 +101,8 @@ func (r *RefusalError) hint() string {
 // mostNamed is how many findings of one kind are told one by one.
 const mostNamed = 5
 
-// refuse makes an error of refusals of one kind: the class says what a caller does, the hint what an operator can.
-func refuse(class fault.Class, refusals ...*RefusalError) error {
+// Of makes an error of refusals of one kind: the class says what a caller does, the hint what an operator can.
+func Of(class fault.Class, refusals ...*Error) error {
 	var texts []string
 	for _, r := range refusals {
 		if !slices.Contains(texts, r.What) { // partitions of one topic have one topic

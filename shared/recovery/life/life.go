@@ -1,4 +1,8 @@
-package recovery
+// Package life owns how a recovery takes the target's next life: the record in the buckets that one recovery alone can create.
+//
+// It refuses a life that is another run's, one that is not the latest any more, and to take one while the bucket whose word
+// decides does not answer. It writes create-only and deletes nothing. No state; several may try at once, and one wins.
+package life
 
 import (
 	"context"
@@ -11,19 +15,45 @@ import (
 	"tidemark/shared/archive/history"
 	"tidemark/shared/archive/layout"
 	"tidemark/shared/archive/notice"
+	"tidemark/shared/archive/packing"
 	"tidemark/shared/fault"
 	"tidemark/shared/manifest"
+	"tidemark/shared/manifest/body"
 	"tidemark/shared/manifest/document"
 	"tidemark/shared/position"
+	"tidemark/shared/recovery/refusal"
 	"tidemark/shared/signing"
 )
 
-// mint makes the record of the life that a try takes. Whoever creates it owns the number; who finds it made by his own run goes
+// Options says in which archive lives are taken, and who signs.
+type Options struct {
+	Archive *archive.Archive
+	Signers []signing.Signer
+	// Pack turns the plain bytes of a small document into an object's.
+	Pack        func(plain []byte) (packing.Packed, error)
+	Now         func() time.Time
+	Tool        string
+	InSecondary bool // take it in the second bucket: the first does not answer
+}
+
+// Life is what a recovery takes.
+type Life struct {
+	RunID       manifest.RunID
+	TargetID    position.TargetID
+	Lineage     position.Lineage
+	Incarnation position.Incarnation
+	Base        layout.ID
+	Statement   manifest.Digest // of the base
+	Ends        body.Cut        // the cut up to which it shares its parent's history
+	Began       time.Time
+}
+
+// Take makes the record of the life that a try takes. Whoever creates it owns the number; who finds it made by his own run goes
 // on, and brings it to the buckets that lack it.
-func (o Options) mint(ctx context.Context, t Try) error {
+func (o Options) Take(ctx context.Context, t Life) error {
 	h, err := history.Read(ctx, o.Archive)
 	if err != nil {
-		return lineageForked(err)
+		return Forked(err)
 	}
 	if life, known := h.Life(t.Lineage); known {
 		if err := heldUnless(life.RunID == t.RunID, t, life.RunID); err != nil {
@@ -42,7 +72,7 @@ func (o Options) mint(ctx context.Context, t Try) error {
 	err = archive.PutUnlessTaken(ctx, places[0], layout.Lineage(t.Lineage), envelope)
 	if errors.Is(err, archive.ErrExists) { // another was first, or an earlier try of ours signed other bytes
 		if h, err = history.Read(ctx, o.Archive); err != nil {
-			return lineageForked(err)
+			return Forked(err)
 		}
 		life, known := h.Life(t.Lineage)
 		return heldUnless(known && life.RunID == t.RunID, t, life.RunID)
@@ -57,7 +87,7 @@ func (o Options) mint(ctx context.Context, t Try) error {
 // and that the secondary does.
 func (o Options) mintingOrder() []archive.Place {
 	places := slices.Clone(o.Archive.Places)
-	if o.MintInSecondary && len(places) > 1 {
+	if o.InSecondary && len(places) > 1 {
 		places[0], places[1] = places[1], places[0]
 	}
 	return places
@@ -67,7 +97,7 @@ func (o Options) mintingOrder() []archive.Place {
 func (o Options) bring(ctx context.Context, places []archive.Place, lineage position.Lineage, envelope []byte) error {
 	for _, place := range places {
 		if err := archive.PutUnlessTaken(ctx, place, layout.Lineage(lineage), envelope); errors.Is(err, archive.ErrExists) {
-			return lineageForked(fault.New(fault.Fenced, "the %s bucket has another record of life %s: %w", place.Name, lineage,
+			return Forked(fault.New(fault.Fenced, "the %s bucket has another record of life %s: %w", place.Name, lineage,
 				history.ErrLineageForked))
 		}
 	}
@@ -75,7 +105,7 @@ func (o Options) bring(ctx context.Context, places []archive.Place, lineage posi
 }
 
 // spread brings a record that an earlier call made, and what it refers to, to the buckets that lack them.
-func (o Options) spread(ctx context.Context, t Try) error {
+func (o Options) spread(ctx context.Context, t Life) error {
 	var envelope []byte
 	var lack []archive.Place
 	for _, place := range o.mintingOrder() {
@@ -112,7 +142,7 @@ func (o Options) spread(ctx context.Context, t Try) error {
 }
 
 // record is the life's record, signed, after what it refers to is stored.
-func (o Options) record(ctx context.Context, h *history.History, places []archive.Place, t Try) ([]byte, error) {
+func (o Options) record(ctx context.Context, h *history.History, places []archive.Place, t Life) ([]byte, error) {
 	cut, err := notice.Encode(notice.SharedCut{Version: document.Version, Cut: t.Ends})
 	if err != nil {
 		return nil, fault.Wrap(fault.Bug, err)
@@ -149,22 +179,47 @@ func (o Options) record(ctx context.Context, h *history.History, places []archiv
 	return o.Archive.Trusted.Seal(ctx, o.Now(), o.Now(), notice.LifeType, payload, o.Signers...)
 }
 
-func heldUnless(ours bool, t Try, other manifest.RunID) error {
+func heldUnless(ours bool, t Life, other manifest.RunID) error {
 	if ours {
 		return nil
 	}
-	return refuse(fault.Fenced, &RefusalError{
-		Name: HeldByAnother, What: fmt.Sprintf("life %s belongs to run %s, this is run %s", t.Lineage, other, t.RunID),
+	return refusal.Of(fault.Fenced, &refusal.Error{
+		Name: refusal.HeldByAnother, What: fmt.Sprintf("life %s belongs to run %s, this is run %s", t.Lineage, other, t.RunID),
 		Override: "dropping this database and recovering again", Loses: "nothing: the other recovery goes on",
 	})
 }
 
-func lineageForked(err error) error {
+// Forked names an error that says that two lives have one number.
+func Forked(err error) error {
 	if !errors.Is(err, history.ErrLineageForked) {
 		return err
 	}
-	return refuse(fault.Fenced, &RefusalError{
-		Name: LineageForked, What: "the buckets name two lives with one number", Err: err,
+	return refusal.Of(fault.Fenced, &refusal.Error{
+		Name: refusal.LineageForked, What: "the buckets name two lives with one number", Err: err,
 		Override: "removing the record of the life that must not go on", Loses: "that life",
 	})
+}
+
+// Holds refuses to go on with a life that is not the latest any more: a recovery into another database began after this one
+// and found its life taken, so it took the next.
+func (o Options) Holds(ctx context.Context, t Life) error {
+	h, err := history.Read(ctx, o.Archive)
+	if err != nil {
+		return Forked(err)
+	}
+	latest, err := h.Latest(ctx)
+	if err != nil {
+		return err
+	}
+	life, known := h.Life(t.Lineage)
+	switch {
+	case t.Lineage.Before(latest):
+		return refusal.Of(fault.Fenced, &refusal.Error{
+			Name: refusal.HeldByAnother, What: fmt.Sprintf("life %s was taken after life %s, which this recovery has", latest, t.Lineage),
+			Override: "drop this database", Loses: "nothing: the other recovery goes on",
+		})
+	case !known && h.Reached() != nil:
+		return h.Reached() // its record may be there
+	}
+	return heldUnless(known && life.RunID == t.RunID, t, life.RunID)
 }

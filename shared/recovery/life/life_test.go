@@ -1,4 +1,4 @@
-package recovery
+package life
 
 import (
 	"context"
@@ -24,12 +24,12 @@ import (
 )
 
 // minting is a recovery of a world's newest backup that is about to take the second life.
-func minting(t *testing.T, w *writertest.World, base writer.Committed, buckets ...archive.Bucket) (Options, Try) {
+func minting(t *testing.T, w *writertest.World, base writer.Committed, buckets ...archive.Bucket) (Options, Life) {
 	t.Helper()
 	a := w.Archive(t, buckets...)
-	return Options{Archive: a, Signers: []signing.Signer{w.Key}, Pack: w.Options(t, a).Pack, Now: w.Now, Tool: "test"}, Try{
+	return Options{Archive: a, Signers: []signing.Signer{w.Key}, Pack: w.Options(t, a).Pack, Now: w.Now, Tool: "test"}, Life{
 		RunID: "33333333-0000-4000-8000-000000000001", TargetID: writertest.Target, Lineage: 2, Incarnation: writertest.Life(2),
-		Base: base.ID, Statement: base.Digest, Began: w.Now(), Actor: "ann",
+		Base: base.ID, Statement: base.Digest, Began: w.Now(),
 		Ends: body.Cut{{Flow: "shop", Topic: "orders", NextOffset: 7, Generation: 1}},
 	}
 }
@@ -58,7 +58,7 @@ func shared(t *testing.T, w *writertest.World) manifest.Object {
 
 // A recovery dies between the object and the record, again and again, for longer than a sweep waits. The record of the life
 // must not point to what a sweep that is under way takes.
-func TestMintDoesNotLeanOnWhatASweepMayTake(t *testing.T) {
+func TestTakeDoesNotLeanOnWhatASweepMayTake(t *testing.T) {
 	t.Parallel()
 	w := writertest.New(t)
 	base := w.MustWrite(t, writertest.Backup{Chunks: []string{"a"}, Next: 5})
@@ -71,7 +71,7 @@ func TestMintDoesNotLeanOnWhatASweepMayTake(t *testing.T) {
 	}
 	for range 3 {
 		o, try := minting(t, w, base, faulty.New(w.Primary, dies), w.Secondary)
-		if err := o.mint(t.Context(), try); !errors.Is(err, faulty.ErrKilled) {
+		if err := o.Take(t.Context(), try); !errors.Is(err, faulty.ErrKilled) {
 			t.Fatalf("got %v, want it killed before the record", err)
 		}
 		w.Pass(time.Minute)
@@ -94,7 +94,7 @@ func TestMintDoesNotLeanOnWhatASweepMayTake(t *testing.T) {
 		ended <- err
 	}()
 	<-gate.Reached()
-	if err := o.mint(t.Context(), try); err != nil {
+	if err := o.Take(t.Context(), try); err != nil {
 		t.Fatal(fault.Line(err))
 	}
 	gate.Release()
@@ -124,7 +124,7 @@ func (o overwriting) Create(ctx context.Context, key string, content []byte) err
 }
 
 // Another recovery took the life while this one was looking. On a store that overwrites, its record must stay all the same.
-func TestMintDoesNotOverwriteAnothersLife(t *testing.T) {
+func TestTakeDoesNotOverwriteAnothersLife(t *testing.T) {
 	t.Parallel()
 	w := writertest.New(t)
 	base := w.MustWrite(t, writertest.Backup{Chunks: []string{"a"}, Next: 5})
@@ -133,12 +133,12 @@ func TestMintDoesNotOverwriteAnothersLife(t *testing.T) {
 	o.Pack = func(plain []byte) (packed packing.Packed, err error) { // comes after the look, before the record
 		other, first := minting(t, w, base)
 		first.RunID, first.Incarnation = "44444444-0000-4000-8000-000000000001", writertest.Life(3)
-		if err := other.mint(t.Context(), first); err != nil {
+		if err := other.Take(t.Context(), first); err != nil {
 			t.Fatal(fault.Line(err))
 		}
 		return pack(plain)
 	}
-	if err := o.mint(t.Context(), try); !fault.Is(err, fault.Fenced) {
+	if err := o.Take(t.Context(), try); !fault.Is(err, fault.Fenced) {
 		t.Errorf("got %v, want it held by another", err)
 	}
 	h, err := history.Read(t.Context(), w.Archive(t))

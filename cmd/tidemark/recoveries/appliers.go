@@ -1,0 +1,31 @@
+package recoveries
+
+import (
+	"context"
+	"tidemark/cmd/tidemark/exit"
+	"tidemark/shared/apply"
+	"tidemark/shared/position"
+	"tidemark/shared/record"
+	"tidemark/shared/recovery"
+)
+
+type newApplier = func(flow string, life position.Incarnation) (recovery.Applier, error)
+
+// markedAppliers mark what refuses a record: the database, or the record's meaning in it.
+func markedAppliers(of newApplier) newApplier {
+	return func(flow string, life position.Incarnation) (recovery.Applier, error) {
+		applier, err := of(flow, life)
+		if err != nil {
+			return nil, err
+		}
+		return markedApplier{applier}, nil
+	}
+}
+
+type markedApplier struct{ recovery.Applier }
+
+// Apply applies records. See recovery.Applier.
+func (a markedApplier) Apply(ctx context.Context, batch record.Batch) (apply.Outcome, error) {
+	outcome, err := a.Applier.Apply(ctx, batch)
+	return outcome, exit.FromDatabase(err)
+}

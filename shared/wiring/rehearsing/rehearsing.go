@@ -1,0 +1,115 @@
+// Package rehearsing owns which driver stands behind which part of a rehearsal, as the configuration and the flow files name it,
+// where its scratch database comes from, and how what it found is signed.
+//
+// It refuses a scratch database that is the live target's, whatever the addresses say, before anything is written. A database
+// that it makes it drops, whatever became of the rehearsal, unless it is to be kept; one that was named it leaves as it is. A
+// Rehearsal belongs to one goroutine.
+package rehearsing
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tidemark/shared/archive/attestation"
+	"tidemark/shared/config"
+	"tidemark/shared/manifest/body"
+	"tidemark/shared/postgres"
+	"tidemark/shared/postgres/address"
+	"tidemark/shared/postgres/digest"
+	"tidemark/shared/recovery"
+	"tidemark/shared/rehearsal"
+	"tidemark/shared/verify"
+	"tidemark/shared/wiring"
+	"tidemark/shared/wiring/login"
+	"tidemark/shared/wiring/recovering"
+)
+
+// Request is what the caller asks for.
+type Request struct {
+	Files       []string // flow files beside the one that the environment names
+	NoLive      bool     // compare with the archive alone
+	Jobs        int
+	Keep        bool // leave the database that was made
+	Actor, Tool string
+	Now         func() time.Time
+}
+
+// Rehearsal is a rehearsal that is put together.
+type Rehearsal struct {
+	Options  rehearsal.Options
+	Database string // the scratch database's name
+	Made     bool   // it is dropped by Close, unless it is to be kept
+
+	recovery *recovering.Recovery
+	attest   attestation.Options
+	server   *pgx.ConnConfig // where the made database is dropped
+	request  Request
+}
+
+// Open makes the scratch database, unless the environment names one, and puts the rehearsal together. The caller closes it.
+//
+// Errors: fault.Misconfigured, also for a scratch database that is the live target's; fault.Retryable when a server or a service
+// that holds a key is away.
+func Open(ctx context.Context, c *config.Recovery, log recovery.Log, request Request) (*Rehearsal, error) {
+	live, err := address.Parse(c.Database.Reveal(), c.ConnectTimeout)
+	if err != nil {
+		return nil, err
+	}
+	postgres.LogInWith(&live.Config, login.Database(&c.Process, request.Now))
+	s, err := place(ctx, c, live, request)
+	if err != nil {
+		return nil, err
+	}
+	r := &Rehearsal{Database: s.at.Database, Made: s.made, server: live, request: request}
+	if err := r.assemble(ctx, c, s, log); err != nil {
+		return nil, joined(err, r.Close(ctx))
+	}
+	if !request.NoLive {
+		r.Options.Live = r.counted(live, c)
+	}
+	return r, nil
+}
+
+// assemble puts the parts together on the scratch database.
+func (r *Rehearsal) assemble(ctx context.Context, c *config.Recovery, s site, log recovery.Log) (err error) {
+	own := *c
+	own.Process = s.process
+	if r.recovery, err = recovering.New(ctx, &own, r.request.Files, log, r.request.Now); err != nil {
+		return err
+	}
+	o := r.recovery.Options
+	o.Rehearsal, o.Jobs, o.Actor, o.Tool = true, max(r.request.Jobs, 1), r.request.Actor, r.request.Tool
+	r.attest = attestation.Options{Archive: o.Archive, Now: r.request.Now, Signers: o.Signers}
+	unpackers, err := wiring.Unpackers(c.Archive)
+	if err != nil {
+		return err
+	}
+	r.Options = rehearsal.Options{
+		Recovery: o, Scratch: r.counted(s.at, c), Writes: r.recovery.Writes,
+		Check: func(ctx context.Context, plan recovery.Plan) (verify.Outcome, error) {
+			subject := wiring.Subject(plan.Choice.Manifest, plan.Choice.Body, nil, "")
+			return verify.Check(ctx, subject, verify.Options{Level: verify.Hash, Jobs: r.request.Jobs, NewUnpacker: unpackers})
+		},
+	}
+	return nil
+}
+
+// Covers refuses a plan that replays a flow without a flow file. Errors: fault.Misconfigured, which names the flow.
+func (r *Rehearsal) Covers(plan recovery.Plan) error { return r.recovery.Covers(plan) }
+
+// counted is a database whose tables are counted.
+func (r *Rehearsal) counted(at *pgx.ConnConfig, c *config.Recovery) rehearsal.Tables {
+	return tables{digest.New(at, digest.Options{
+		LedgerSchema: c.LedgerSchema, ConnectTimeout: c.ConnectTimeout, Jobs: r.request.Jobs,
+	})}
+}
+
+type tables struct{ database *digest.Database }
+
+// Read counts tables. See rehearsal.Tables.
+func (t tables) Read(ctx context.Context, wanted []body.Table) (rehearsal.State, error) {
+	s, err := t.database.Read(ctx, wanted)
+	return rehearsal.State{Tables: s.Tables, Cut: s.Cut, Taken: s.Taken}, err
+}
