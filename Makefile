@@ -88,7 +88,7 @@ test: build/report ## Run every test with the race detector; fails on a skipped 
 
 integration: build/report ## Run the tests that need real Kafka brokers (Java 17), MinIO and AWS's stand-ins
 	go test -race -count=1 -tags integration -timeout 25m -json ./tests/integration/... ./localstack/... \
-	  ./shared/archive/... ./shared/signing/... ./shared/wiring/... | build/report lines
+	  ./shared/archive/... ./shared/signing/... ./shared/secret/... ./shared/wiring/... | build/report lines
 
 build/test.json: $(SOURCES) | build/report
 	$(run_tests)

@@ -7,6 +7,7 @@ import (
 	"tidemark/shared/archive"
 	"tidemark/shared/archive/history"
 	"tidemark/shared/archive/layout"
+	"tidemark/shared/archive/layout/verified"
 	"tidemark/shared/archive/notice"
 	"tidemark/shared/archive/verdict"
 	"tidemark/shared/archive/writer/writertest"
@@ -44,7 +45,7 @@ func TestKeptStaysKeptWhoeverElseWrites(t *testing.T) {
 func TestRevocationOutlivesItsManifest(t *testing.T) {
 	t.Parallel()
 	w := full(t)
-	wrong := listed(t, w)[0]
+	wrong, other := listed(t, w)[0], listed(t, w)[1]
 	held := map[archive.Bucket][]byte{}
 	for _, bucket := range []archive.Bucket{w.Primary, w.Secondary} {
 		content, err := bucket.Read(t.Context(), layout.Manifest(wrong), archive.Span{Limit: 1 << 20})
@@ -55,6 +56,10 @@ func TestRevocationOutlivesItsManifest(t *testing.T) {
 	}
 	if _, err := verdict.Withdraw(t.Context(), speaker(t, w), wrong.Run, "wrong rows"); err != nil {
 		t.Fatal(err)
+	}
+	report := verified.Report(wrong, other.Run)
+	for _, key := range []string{report, verified.Detail(report)} {
+		put(t, w.Primary, key, []byte("{}"))
 	}
 	clean(t, w)
 	for range 20 { // each time there is something to do, so that records are pruned
@@ -67,6 +72,9 @@ func TestRevocationOutlivesItsManifest(t *testing.T) {
 	}
 	if n := count(t, w.Primary, layout.Runs); n > 8 {
 		t.Errorf("%d records of runs, want those of manifests that went to be pruned", n)
+	}
+	if n := count(t, w.Primary, verified.Folder); n != 0 {
+		t.Errorf("%d reports on a manifest that went are left", n)
 	}
 	for bucket, content := range held {
 		put(t, bucket, layout.Manifest(wrong), content)

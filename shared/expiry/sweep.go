@@ -11,6 +11,7 @@ import (
 	"tidemark/shared/archive"
 	"tidemark/shared/archive/history"
 	"tidemark/shared/archive/layout"
+	"tidemark/shared/archive/layout/verified"
 	"tidemark/shared/archive/notice"
 	"tidemark/shared/fault"
 	"tidemark/shared/manifest"
@@ -219,7 +220,7 @@ func openSweeps(ctx context.Context, place archive.Place) ([]history.Sweep, erro
 	return slices.DeleteFunc(sweeps, func(s history.Sweep) bool { return s.Ended || s.StoredAt.IsZero() }), err
 }
 
-// prune removes the records of sweeps that ended long ago, and of runs and marks whose manifest is not there. Revocations stay
+// prune removes the records of sweeps that ended long ago, and of runs, marks and verifications whose manifest is not there. Revocations stay
 // for good: who puts a withdrawn manifest there again must not find it forgotten that it was withdrawn.
 func (s *survey) prune(ctx context.Context, place archive.Place, now time.Time) error {
 	keys, err := s.past(ctx, place, now)
@@ -251,7 +252,7 @@ func (s *survey) past(ctx context.Context, place archive.Place, now time.Time) (
 	for _, e := range s.history.Entries {
 		listed[e.Run] = true
 	}
-	for _, folder := range []string{layout.Runs, layout.Keeps} {
+	for _, folder := range []string{layout.Runs, layout.Keeps, verified.Folder} {
 		for info, err := range place.List(ctx, folder) {
 			if err != nil {
 				return nil, fmt.Errorf("list the %s bucket: %w", place.Name, err)
@@ -269,6 +270,9 @@ func isPast(info archive.Info, now time.Time, listed map[manifest.RunID]bool) bo
 	run, _, ok := layout.ParseMark(info.Key)
 	if !ok {
 		_, run, _, ok = layout.ParseRun(info.Key)
+	}
+	if id, _, _, is := verified.Parse(info.Key); is {
+		run, ok = id.Run, true
 	}
 	return ok && !listed[run] && now.Sub(info.StoredAt) > keepRuns
 }

@@ -32,6 +32,7 @@ type Request struct {
 	NoLive      bool     // compare with the archive alone
 	Jobs        int
 	Keep        bool // leave the database that was made
+	DryRun      bool // make none: a rehearsal that is opened so can be planned, and not run
 	Actor, Tool string
 	Now         func() time.Time
 }
@@ -62,7 +63,7 @@ func Open(ctx context.Context, c *config.Recovery, log recovery.Log, request Req
 	if err != nil {
 		return nil, err
 	}
-	r := &Rehearsal{Database: s.at.Database, Made: s.made, server: live, request: request}
+	r := &Rehearsal{Database: s.at.Database, Made: s.made && !request.DryRun, server: live, request: request}
 	if err := r.assemble(ctx, c, s, log); err != nil {
 		return nil, joined(err, r.Close(ctx))
 	}
@@ -81,6 +82,9 @@ func (r *Rehearsal) assemble(ctx context.Context, c *config.Recovery, s site, lo
 	}
 	o := r.recovery.Options
 	o.Rehearsal, o.Jobs, o.Actor, o.Tool = true, max(r.request.Jobs, 1), r.request.Actor, r.request.Tool
+	if r.request.DryRun && s.made {
+		o.Database = nowhere{}
+	}
 	r.attest = attestation.Options{Archive: o.Archive, Now: r.request.Now, Signers: o.Signers}
 	unpackers, err := wiring.Unpackers(c.Archive)
 	if err != nil {
@@ -89,6 +93,9 @@ func (r *Rehearsal) assemble(ctx context.Context, c *config.Recovery, s site, lo
 	r.Options = rehearsal.Options{
 		Recovery: o, Scratch: r.counted(s.at, c), Writes: r.recovery.Writes,
 		Check: func(ctx context.Context, plan recovery.Plan) (verify.Outcome, error) {
+			if err := r.recovery.Covers(plan); err != nil {
+				return verify.Outcome{}, err
+			}
 			subject := wiring.Subject(plan.Choice.Manifest, plan.Choice.Body, nil, "")
 			return verify.Check(ctx, subject, verify.Options{Level: verify.Hash, Jobs: r.request.Jobs, NewUnpacker: unpackers})
 		},
@@ -96,8 +103,11 @@ func (r *Rehearsal) assemble(ctx context.Context, c *config.Recovery, s site, lo
 	return nil
 }
 
-// Covers refuses a plan that replays a flow without a flow file. Errors: fault.Misconfigured, which names the flow.
-func (r *Rehearsal) Covers(plan recovery.Plan) error { return r.recovery.Covers(plan) }
+// nowhere is a database that will be made, and is empty.
+type nowhere struct{ recovery.Database }
+
+// Look finds nothing. See recovery.Database.
+func (nowhere) Look(context.Context) (recovery.Found, error) { return recovery.Found{}, nil }
 
 // counted is a database whose tables are counted.
 func (r *Rehearsal) counted(at *pgx.ConnConfig, c *config.Recovery) rehearsal.Tables {

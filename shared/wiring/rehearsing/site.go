@@ -43,6 +43,9 @@ func place(ctx context.Context, c *config.Recovery, live *pgx.ConnConfig, reques
 		s.process.DatabaseSecret, s.process.DatabaseIAM = secret.Name{}, false
 	}
 	postgres.LogInWith(&s.at.Config, login.Database(&s.process, request.Now))
+	if s.made && request.DryRun {
+		return s, nil
+	}
 	if s.made {
 		return s, scratch.Create(ctx, live, s.at.Database)
 	}
