@@ -194,7 +194,9 @@ func (p *press) Finish(rows int64) error {
 	d := p.open
 	d.made.Rows, d.plain = rows, manifest.SumDigest([sha256.Size]byte(p.sum.Sum(nil)))
 	p.chunks = append(p.chunks, d.made)
-	d.whole, d.final = !d.passed, p.last && p.final
+	if d.final = p.last && p.final; !d.passed {
+		d.whole = true
+	}
 	close(d.rest)
 	p.open = nil
 	if d.whole {

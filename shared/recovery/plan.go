@@ -20,6 +20,10 @@ type Plan struct {
 	Tallies  []inspection.Tally
 	Gaps     []body.Gap // that an operator accepted
 	Excluded []body.Gap // that operators cut out of the log before
+	// Unwritten are the tables that no flow writes: they are restored to the cut, and their later changes are lost.
+	Unwritten []string
+	// Unsure is why there may be more of them; empty: there are not.
+	Unsure   string
 	Warnings []string
 	Resumed  *Try // an earlier try that goes on
 	Settled  bool // that try has ended already
@@ -61,6 +65,9 @@ func Prepare(ctx context.Context, o Options) (Plan, error) {
 	}
 	if err := o.fit(ctx, &plan); err != nil {
 		return plan, err
+	}
+	if o.Unwritten != nil {
+		plan.Unwritten, plan.Unsure = o.Unwritten(plan.Choice.Body)
 	}
 	err = o.tally(ctx, h, &plan, found)
 	return plan, err

@@ -44,6 +44,10 @@ type Options struct {
 	// of yet: they begin at 0, as they would have in live apply.
 	Flows map[string][]string
 
+	// Unwritten are the base's tables that no flow writes: what came to them after the backup is lost. unsure says why there may
+	// be more. Nil: nobody knows.
+	Unwritten func(body.Body) (tables []string, unsure string)
+
 	Manifest     manifest.RunID   // that one and no other; zero: the newest that may be used
 	From         inspection.Start // where replay begins
 	Until        inspection.End   // where it ends; what lies behind is then held

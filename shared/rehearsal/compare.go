@@ -149,7 +149,7 @@ func (r *run) compareLive(after State) {
 	for _, d := range census.Compare(r.live.Tables, after.Tables) {
 		// Where no flow writes, the live target may have gone on alone: that is what the base alone has of it.
 		base, there := r.base[d.Table]
-		unwritten := there && d.Got != nil && d.Want != nil && *d.Got == base && !r.Writes(d.Table)
+		unwritten := there && d.Got != nil && d.Want != nil && *d.Got == base && slices.Contains(r.outcome.Plan.Unwritten, d.Table.String())
 		r.outcome.Differences = append(r.outcome.Differences, Difference{Phase: Compare, Table: &d, Unwritten: unwritten})
 	}
 	flows := flowsOf(r.outcome.Plan.Choice.Body.Cut)

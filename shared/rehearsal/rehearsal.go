@@ -32,9 +32,7 @@ type Options struct {
 	Scratch  Tables
 	Live     Tables // nil: there is none to compare with, and the replay goes on to the end of the log
 	// Check counts what the archive holds of a plan's manifest: all of it, at level hash.
-	Check func(ctx context.Context, plan recovery.Plan) (verify.Outcome, error)
-	// Writes says whether a flow may write a table; nil: each may.
-	Writes  func(table body.Name) bool
+	Check   func(ctx context.Context, plan recovery.Plan) (verify.Outcome, error)
 	OnPhase func(Phase) // is called when a phase is done
 }
 
@@ -72,9 +70,6 @@ func Prepare(ctx context.Context, o Options) (recovery.Plan, error) {
 func Run(ctx context.Context, o Options) (Outcome, error) {
 	if o.OnPhase == nil {
 		o.OnPhase = func(Phase) {}
-	}
-	if o.Writes == nil {
-		o.Writes = func(body.Name) bool { return true }
 	}
 	o.Recovery.Rehearsal = true
 	r := &run{Options: o, now: o.Recovery.Now}

@@ -324,7 +324,7 @@ func TestTellsATableApartThatNoFlowWrites(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			o := w.options(t)
-			o.Writes = func(name body.Name) bool { return name != table }
+			o.Recovery.Unwritten = func(body.Body) ([]string, string) { return []string{table.String()}, "" }
 			o.Live = counted{func() rehearsal.State {
 				if !replays {
 					w.cut = maps.Clone(w.cut)

@@ -1,6 +1,7 @@
 package recoveries
 
 import (
+	"fmt"
 	"tidemark/shared/manifest/body"
 	"tidemark/shared/position"
 )
@@ -16,7 +17,9 @@ type plannedForm struct {
 	Settled  bool        `json:"settled"`
 	Replays  []tallyForm `json:"replays"`
 	Gaps     []body.Gap  `json:"gaps"`
-	Warnings []string    `json:"warnings"`
+	// Unwritten are tables that no flow writes.
+	Unwritten []string `json:"unwritten"`
+	Warnings  []string `json:"warnings"`
 }
 
 type tallyForm struct {
@@ -30,7 +33,8 @@ type tallyForm struct {
 func (p Plan) form() plannedForm {
 	form := plannedForm{
 		Records: p.Records(), Settled: p.Settled, Gaps: append([]body.Gap{}, p.Gaps...), Warnings: append([]string{}, p.Warnings...),
-		Replays: []tallyForm{},
+		Unwritten: append([]string{}, p.Unwritten...),
+		Replays:   []tallyForm{},
 	}
 	form.Tables, form.Rows, form.Bytes = sizes(p.Choice.Body)
 	if !p.Choice.Manifest.Run.IsZero() {
@@ -54,4 +58,12 @@ func sizes(b body.Body) (tables int, rows, bytes int64) {
 		}
 	}
 	return len(b.Tables), rows, bytes
+}
+
+// more says how many names were left out.
+func more(n int) string {
+	if n <= 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (and %d more)", n)
 }

@@ -3,6 +3,7 @@ package recoveries
 import (
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 
 	"tidemark/cmd/tidemark/report"
@@ -56,6 +57,13 @@ func (p Plan) print(write func(string, ...any)) {
 	}
 	if more := len(p.Tallies) - screen; more > 0 {
 		write("  and %s more", report.Count(more, "partition"))
+	}
+	if n := len(p.Unwritten); n > 0 {
+		write("no flow writes %s: restored to the cut, later changes lost%s", report.OneLine(strings.Join(p.Unwritten[:min(n, screen)], ", ")),
+			more(n-screen))
+	}
+	if p.Unsure != "" {
+		write("note: %s", report.OneLine(p.Unsure))
 	}
 	for _, g := range p.Gaps {
 		write("gap accepted: %s/%d [%s,%s): %s", report.OneLine(g.Topic), g.Partition, g.From, g.Until, report.OneLine(g.Reason))

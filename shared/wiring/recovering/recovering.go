@@ -68,8 +68,9 @@ func New(ctx context.Context, c *config.Recovery, files []string, log recovery.L
 		}),
 	}}
 	r.Options = recovery.Options{
-		Flows: topics(flows), Archive: opened, Signers: written.Signers, Pack: written.Pack, HighWater: written.HighWater, Log: log,
-		Database: r.database, Fits: r.database.Fits, Applier: r.applier, NewRunID: wiring.NewRunID, Now: now,
+		Flows: topics(flows), Unwritten: r.unwritten, Archive: opened, Signers: written.Signers, Pack: written.Pack,
+		HighWater: written.HighWater, Log: log,
+		Database: r.database, Checkpoints: r.database, Fits: r.database.Fits, Applier: r.applier, NewRunID: wiring.NewRunID, Now: now,
 		NewIncarnation: func() position.Incarnation { return position.Incarnation(wiring.NewRunID()) },
 	}
 	return r, nil

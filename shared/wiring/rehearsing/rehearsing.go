@@ -91,7 +91,7 @@ func (r *Rehearsal) assemble(ctx context.Context, c *config.Recovery, s site, lo
 		return err
 	}
 	r.Options = rehearsal.Options{
-		Recovery: o, Scratch: r.counted(s.at, c), Writes: r.recovery.Writes,
+		Recovery: o, Scratch: r.counted(s.at, c),
 		Check: func(ctx context.Context, plan recovery.Plan) (verify.Outcome, error) {
 			if err := r.recovery.Covers(plan); err != nil {
 				return verify.Outcome{}, err

@@ -1,0 +1,42 @@
+package recovering
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"tidemark/shared/change"
+	"tidemark/shared/manifest/body"
+	"tidemark/shared/wiring/flow"
+)
+
+// unwritten are a base's tables, without the ledger's, that no flow file leads records to. unsure names flows whose files do not
+// say it.
+func (r *Recovery) unwritten(b body.Body) (tables []string, unsure string) {
+	exists := map[change.Name]bool{}
+	for _, t := range b.Tables {
+		exists[change.Name{Schema: t.Name.Schema, Table: t.Name.Name}] = true
+	}
+	written, unclear := map[change.Name]bool{}, []string{}
+	for _, name := range slices.Sorted(maps.Keys(r.flows)) {
+		file := r.flows[name]
+		own, all := flow.Writes(&file, func(n change.Name) bool { return exists[n] })
+		for _, table := range own {
+			written[table] = true
+		}
+		if !all {
+			unclear = append(unclear, name)
+		}
+	}
+	if len(unclear) > 0 {
+		return nil, fmt.Sprintf("the file of flow %s does not say which tables it writes; a table that no flow writes is restored to the cut",
+			strings.Join(unclear, ", "))
+	}
+	for _, t := range b.Tables {
+		if t.Name.Schema != b.Snapshot.LedgerSchema && !written[change.Name{Schema: t.Name.Schema, Table: t.Name.Name}] && t.Rows > 0 {
+			tables = append(tables, t.Name.String())
+		}
+	}
+	return tables, ""
+}
