@@ -31,7 +31,8 @@ func newRoot() *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exit.Usage(err) })
 	flow := &cobra.Command{Use: "flow", Short: "Acts on a flow"}
 	flow.AddCommand(newFlowStart(), newFlowResume())
-	root.AddCommand(newMigrate(), newInit(), flow, newBackup(), newRecover(), newManifests(), newVerify(), newDoctor(), newExpire(), newCopy(), newKeep(), newUnkeep(), newRevoke(), newKeys())
+	root.AddCommand(newMigrate(), newInit(), flow, newBackup(), newRecover(), newManifests(), newVerify(), newRehearse(),
+		newDoctor(), newExpire(), newCopy(), newKeep(), newUnkeep(), newRevoke(), newKeys())
 	return root
 }
 

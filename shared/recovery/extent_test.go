@@ -144,6 +144,21 @@ func TestRunUntilRefusesACompactedTopic(t *testing.T) {
 	mustRun(t, w, w.Database())
 }
 
+// TestRunRefusesACompactedTopicOfPartialRecords: the last record of a key is not its row, and what came before it may be gone.
+func TestRunRefusesACompactedTopicOfPartialRecords(t *testing.T) {
+	t.Parallel()
+	partial := func(o *recovery.Options) { o.WholeRows = func(string) bool { return false } }
+	w := newShop(t)
+	mustRun(t, w, w.Database(), partial)
+	w = newShop(t)
+	w.Log.Configure(orders, 100*time.Hour)
+	_, err := run(t, w, w.Database(), partial)
+	if !fault.Is(err, fault.Misconfigured) || !strings.Contains(fault.HintOf(err), "min.compaction.lag.ms") {
+		t.Errorf("got %v, want it refused with what to set", err)
+	}
+	mustRun(t, w, w.Database())
+}
+
 // TestRunGoesOnAsItWasAsked: a try is gone on with without words or with the same, and with no others.
 func TestRunGoesOnAsItWasAsked(t *testing.T) {
 	t.Parallel()

@@ -175,7 +175,9 @@ func (o Options) tally(ctx context.Context, h *history.History, plan *Plan, foun
 
 // inspect is how the log is looked at.
 func (o Options) inspect() inspection.Options {
-	return inspection.Options{Log: o.Log, Flows: o.Flows, From: o.From, Until: o.Until, AllowGap: o.AllowGap, Actor: o.Actor}
+	return inspection.Options{
+		Log: o.Log, Flows: o.Flows, WholeRows: o.WholeRows, From: o.From, Until: o.Until, AllowGap: o.AllowGap, Actor: o.Actor,
+	}
 }
 
 // subject is what the log is held against.

@@ -44,6 +44,8 @@ type Options struct {
 	// of yet: they begin at 0, as they would have in live apply.
 	Flows map[string][]string
 
+	// WholeRows says whether every record of a flow has every column, so that a compacted topic is enough. Nil: all have.
+	WholeRows func(flow string) bool
 	// Unwritten are the base's tables that no flow writes: what came to them after the backup is lost. unsure says why there may
 	// be more. Nil: nobody knows.
 	Unwritten func(body.Body) (tables []string, unsure string)

@@ -31,11 +31,13 @@ func (t Tally) Records() int64 { return max(0, int64(t.Until-t.From)) }
 type Options struct {
 	Log Log
 	// Flows are the topics of each flow, beside those that the manifest knows.
-	Flows    map[string][]string
-	From     Start
-	Until    End
-	AllowGap string // why records may be missing; empty: they may not
-	Actor    string
+	Flows map[string][]string
+	// WholeRows says whether every record of a flow has every column. Nil: all have.
+	WholeRows func(flow string) bool
+	From      Start
+	Until     End
+	AllowGap  string // why records may be missing; empty: they may not
+	Actor     string
 }
 
 // Subject is what the log is held against.

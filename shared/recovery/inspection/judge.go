@@ -37,6 +37,9 @@ func (in *inspection) judge(ctx context.Context, p body.Partition) (Tally, *refu
 	if refused := in.tombstones(p, in.topics[p.Topic]); refused != nil {
 		return t, refused, nil
 	}
+	if err := in.compaction(t, p); err != nil {
+		return t, nil, err
+	}
 	if refused := in.leftOut(&t, p); refused != nil {
 		return t, refused, nil
 	}
@@ -180,11 +183,7 @@ func (in *inspection) tombstones(p body.Partition, topic Topic) *refusal.Error {
 	if !topic.Compacted || p.NextOffset == 0 {
 		return nil // the base has nothing of it that could have been deleted
 	}
-	since := in.Body.Snapshot.Taken
-	if p.RecordTime != nil {
-		since = *p.RecordTime
-	}
-	age := in.Now.Sub(since)
+	age := in.age(p)
 	if age < topic.DeleteRetention {
 		return nil
 	}
@@ -193,6 +192,27 @@ func (in *inspection) tombstones(p body.Partition, topic Topic) *refusal.Error {
 			topic.DeleteRetention, p.Partition, age.Round(time.Second)),
 		Loses: "deletes that the log no longer has: rows stay that were deleted",
 	})
+}
+
+// age is how long ago the target stood where the base does.
+func (in *inspection) age(p body.Partition) time.Duration {
+	if p.RecordTime != nil {
+		return in.Now.Sub(*p.RecordTime)
+	}
+	return in.Now.Sub(in.Body.Snapshot.Taken)
+}
+
+// compaction refuses a topic that may have let go of records whose columns later ones do not repeat: the last record of a key
+// is then not the row.
+func (in *inspection) compaction(t Tally, p body.Partition) error {
+	topic := in.topics[p.Topic]
+	if !topic.Compacted || in.WholeRows == nil || in.WholeRows(p.Flow) || t.Until <= t.From || topic.MinCompactionLag >= in.age(p) {
+		return nil
+	}
+	return fault.New(fault.Misconfigured, "topic %s is compacted after %s, the manifest is of %s ago, and records of flow %s need not have "+
+		"every column", p.Topic, topic.MinCompactionLag, in.age(p).Round(time.Second), p.Flow).
+		WithHint("set cleanup.policy=delete, or min.compaction.lag.ms to more than the age of the oldest backup that is to be recovered from; " +
+			"what is compacted away by now is lost: recover from a newer backup")
 }
 
 // judgeStart finds a gap between where replay begins and what the log still has.

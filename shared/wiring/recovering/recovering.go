@@ -68,7 +68,7 @@ func New(ctx context.Context, c *config.Recovery, files []string, log recovery.L
 		}),
 	}}
 	r.Options = recovery.Options{
-		Flows: topics(flows), Unwritten: r.unwritten, Archive: opened, Signers: written.Signers, Pack: written.Pack,
+		Flows: topics(flows), Unwritten: r.unwritten, WholeRows: r.wholeRows, Archive: opened, Signers: written.Signers, Pack: written.Pack,
 		HighWater: written.HighWater, Log: log,
 		Database: r.database, Checkpoints: r.database, Fits: r.database.Fits, Applier: r.applier, NewRunID: wiring.NewRunID, Now: now,
 		NewIncarnation: func() position.Incarnation { return position.Incarnation(wiring.NewRunID()) },

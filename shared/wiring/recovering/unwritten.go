@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"tidemark/shared/change"
+	"tidemark/shared/config"
+	"tidemark/shared/format/plain"
 	"tidemark/shared/manifest/body"
 	"tidemark/shared/wiring/flow"
 )
@@ -39,4 +41,11 @@ func (r *Recovery) unwritten(b body.Body) (tables []string, unsure string) {
 		}
 	}
 	return tables, ""
+}
+
+// wholeRows says whether every record of a flow has every column: not a connector's, which leaves out what did not change and
+// moves keys, and an application's where its file says so.
+func (r *Recovery) wholeRows(name string) bool {
+	file := r.flows[name]
+	return file.Format == config.FormatPlain && (plain.Policy(file.Plain.Absent) == plain.Null || plain.Policy(file.Plain.Absent) == plain.Halt)
 }

@@ -1,0 +1,196 @@
+//go:build drill
+
+package recovery_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"tidemark/shared/postgres/postgrestest"
+	"tidemark/tests/internal/harness"
+)
+
+// form is one way in which an effect can go wrong. killed forms need the process, which is there when the effect comes.
+type form struct {
+	name    string
+	trigger func(number int, kill func()) harness.Trigger
+	killed  bool
+}
+
+func forms() []form {
+	return []form{
+		{"ErrorBefore", func(number int, _ func()) harness.Trigger { return harness.ErrorBefore(number) }, false},
+		{"ReplyDropped", func(number int, _ func()) harness.Trigger { return harness.ReplyDropped(number) }, false},
+		{"Killed", harness.KillAfter, true},
+	}
+}
+
+// due says whether a number has a form in this run.
+func due(number, which, first int) bool { return everyForm || (number+first)%len(forms()) == which }
+
+// firstForm is the form with which this run begins.
+func firstForm(t *testing.T) int {
+	t.Helper()
+	first := turn
+	if first < 0 {
+		first = rand.IntN(len(forms())) //nolint:gosec // which form, not a secret
+	}
+	t.Logf("go test -turn %d gives each effect the form that it has in this run", first)
+	return first
+}
+
+// TestRecoverAtEveryStatement breaks the command at each statement that it sends, from the first look at the database to the
+// commit of the settlement, in three forms. What the command said is true, and the same command ends as if nothing had been.
+func TestRecoverAtEveryStatement(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	clean := newSweep(t, w)
+	clean.proxy.Watch()
+	clean.run(t, 0, clean.own(), recovering()...)
+	effects := clean.proxy.Effects()
+	t.Logf("%d effects: %v", len(effects), effects)
+	if got := rows(t, clean.db); got != w.want {
+		t.Fatalf("an undisturbed recovery brings back\n%s\nwant:\n%s", got, w.want)
+	}
+	want, first := state(t, clean.db), firstForm(t)
+	if n := len(effects); n < 80 || effects[n-1].Text != "commit" {
+		t.Fatal("a recovery takes fewer effects than it must, or does not end with the commit of its settlement")
+	}
+	var reached, planned atomic.Int64
+	t.Cleanup(func() {
+		t.Logf("%d effects, %d faults planned, %d reached", len(effects), planned.Load(), reached.Load())
+		if reached.Load() != planned.Load() || planned.Load() < int64(len(effects)) {
+			t.Errorf("%d faults were reached, want %d, one of each effect at least", reached.Load(), planned.Load())
+		}
+	})
+	for which, f := range forms() {
+		t.Run(f.name, func(t *testing.T) {
+			t.Parallel()
+			s, told := newSweep(t, w), map[string]int{}
+			s.want, s.effects = want, len(effects)
+			for _, at := range effects {
+				if !due(at.Number, which, first) {
+					continue
+				}
+				planned.Add(1)
+				told[s.breakAt(t, f, at)]++
+				if t.Failed() {
+					t.Fatalf("at effect %s", at)
+				}
+				reached.Add(1)
+			}
+			t.Logf("of %d effects: %v", len(effects), told)
+		})
+	}
+}
+
+// recovering is the command. One job, so that its statements come in one order.
+func recovering() []string { return []string{"recover", "--jobs", "1"} }
+
+// sweep is a database that is recovered into again and again, behind a proxy, with an archive of its own each time.
+type sweep struct {
+	*world
+
+	db      *postgrestest.Database
+	proxy   *harness.Proxy
+	url     string // of the proxy
+	folder  string
+	want    string // the state after an undisturbed recovery
+	effects int
+}
+
+func newSweep(t *testing.T, w *world) *sweep {
+	t.Helper()
+	s := &sweep{world: w, db: postgrestest.Empty(t), folder: linked(t, w.archive)}
+	address, err := url.Parse(s.db.URL)
+	if err != nil {
+		t.Fatal("the database's address is no URL")
+	}
+	if s.proxy, err = harness.Listen(t.Context(), address.Host); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.proxy.Close(); err != nil {
+			t.Errorf("close the proxy: %v", err)
+		}
+	})
+	address.Host = s.proxy.Address()
+	s.url = address.String()
+	return s
+}
+
+// own is what the command is told of this sweep.
+func (s *sweep) own() map[string]string {
+	return map[string]string{"TIDEMARK_DATABASE_URL": s.url, "TIDEMARK_ARCHIVE": "file://" + s.folder}
+}
+
+// reset empties the database and goes back to the archive with the one backup.
+func (s *sweep) reset(t *testing.T) {
+	t.Helper()
+	s.alone(t)
+	s.db.Exec(t, "SET client_min_messages = warning; DROP SCHEMA IF EXISTS shop, tidemark, tidemark_recovery CASCADE")
+	s.folder = linked(t, s.archive)
+}
+
+// alone waits until the database has noticed that nobody is there but the test's session.
+func (s *sweep) alone(t *testing.T) {
+	t.Helper()
+	const question = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+	await(t, "the end of every other session", func() bool { return s.db.Copy(t, question) == "0\n" })
+}
+
+// breakAt runs the form at one effect, then the command again, and says how the first one ended.
+func (s *sweep) breakAt(t *testing.T, f form, at harness.Effect) string {
+	t.Helper()
+	s.reset(t)
+	started := make(chan *process, 1)
+	s.proxy.Arm(f.trigger(at.Number, func() { (<-started).kill() }))
+	p := s.start(t, s.own(), recovering()...)
+	started <- p
+	code := p.wait(t)
+	if met, fired := s.proxy.Fired(); !fired || met.Effect != at {
+		t.Errorf("the fault was not reached: fired %v at %s", fired, met.Effect)
+	}
+	s.proxy.Watch()
+	s.alone(t)
+	live := s.live(t)
+	s.judge(t, f, p, code, live)
+	again := s.run(t, 0, s.own(), recovering()...)
+	if said := strings.Contains(again.output.String(), "had recovered it already"); said != live {
+		t.Errorf("the target was live: %v; the same command says: %s", live, &again.output)
+	}
+	is(t, s.db, s.want)
+	if got, want := lives(t, s.folder), lives(t, s.archive)+1; got != want {
+		t.Errorf("the archive has %d records of lives, want %d: the try's alone comes on top", got, want)
+	}
+	return fmt.Sprintf("exit %d, live %v", code, live)
+}
+
+// live says whether the database has a target that is live.
+func (s *sweep) live(t *testing.T) bool {
+	t.Helper()
+	if s.db.Copy(t, "SELECT to_regclass('tidemark.target') IS NOT NULL") != "t\n" {
+		return false
+	}
+	return s.db.Copy(t, "SELECT state FROM tidemark.target") == "live\n"
+}
+
+// judge holds what the first command said against what is there.
+func (s *sweep) judge(t *testing.T, f form, p *process, code int, live bool) {
+	t.Helper()
+	switch said := p.errors.String(); {
+	case f.killed && code != -1:
+		t.Errorf("exit code %d of a process that was killed", code)
+	case f.killed:
+	case code == 0:
+		is(t, s.db, s.want)
+	case live && !strings.Contains(said, "unknown"):
+		t.Errorf("exit code %d, and the target is live: %s", code, said)
+	case code != 30 || !strings.Contains(said, "retryable") && !strings.Contains(said, "unknown"):
+		t.Errorf("exit code %d, want 30, and retryable or an unknown outcome: %s", code, said)
+	}
+}
