@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"tidemark/shared/archive/notice"
+	"tidemark/shared/archive/notice/verification"
 )
 
 // TestDocumentsAreDescribed holds the tables of docs/archive-format.md against the structs, both ways.
@@ -29,6 +30,13 @@ func TestDocumentsAreDescribed(t *testing.T) {
 		notice.SweepEnd{},
 		notice.Revocation{},
 		notice.Keep{},
+		verification.Report{},
+		verification.Looked{},
+		verification.Attachment{},
+		verification.Rehearsal{},
+		verification.Detail{},
+		verification.Problem{},
+		verification.TableDigest{},
 	} {
 		kind := reflect.TypeOf(document)
 		_, section, found := strings.Cut(string(page), "\n### "+kind.Name()+"\n")
