@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"tidemark/shared/archive/history"
 	"tidemark/shared/fault"
@@ -27,6 +28,7 @@ type Plan struct {
 	Warnings []string
 	Resumed  *Try // an earlier try that goes on
 	Settled  bool // that try has ended already
+	Restored bool // its base is in
 }
 
 // Records is about how many records are to be replayed.
@@ -35,6 +37,27 @@ func (p Plan) Records() (n int64) {
 		n += t.Records()
 	}
 	return n
+}
+
+// What two cores that are shared with the server did at least: plain bytes restored with their keys, and records replayed, a
+// second (docs/performance.md). Estimates are to be wrong by less than a factor of three on such machines.
+const (
+	restoreRate = 40 << 20
+	replayRate  = 50_000
+)
+
+// Estimate is about how long it takes.
+func (p Plan) Estimate() time.Duration {
+	var bytes int64
+	for _, t := range p.Choice.Body.Tables {
+		for _, chunk := range t.Chunks {
+			bytes += chunk.Object.PlainSize
+		}
+	}
+	if p.Restored {
+		bytes = 0
+	}
+	return time.Duration((float64(bytes)/restoreRate + float64(p.Records())/replayRate) * float64(time.Second))
 }
 
 // Prepare chooses the manifest, looks at the database and holds the log against the cut. It writes nothing.
@@ -46,7 +69,7 @@ func Prepare(ctx context.Context, o Options) (Plan, error) {
 	if err != nil {
 		return plan, err
 	}
-	plan.Resumed, plan.Settled = found.Try, found.Settled
+	plan.Resumed, plan.Settled, plan.Restored = found.Try, found.Settled, found.Restored
 	if err := o.owns(found.Try); err != nil {
 		return plan, err
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"tidemark/shared/manifest/body"
 	"tidemark/shared/position"
+	"time"
 )
 
 // plannedForm is a plan as programs read it. Its names stay.
@@ -12,6 +13,7 @@ type plannedForm struct {
 	Tables   int         `json:"tables"`
 	Rows     int64       `json:"rows,string"`
 	Bytes    int64       `json:"bytes,string"`
+	Seconds  float64     `json:"estimated_seconds"`
 	Records  int64       `json:"records,string"`
 	Resumed  string      `json:"resumed,omitempty"`
 	Settled  bool        `json:"settled"`
@@ -32,7 +34,7 @@ type tallyForm struct {
 
 func (p Plan) form() plannedForm {
 	form := plannedForm{
-		Records: p.Records(), Settled: p.Settled, Gaps: append([]body.Gap{}, p.Gaps...), Warnings: append([]string{}, p.Warnings...),
+		Records: p.Records(), Seconds: p.Estimate().Seconds(), Settled: p.Settled, Gaps: append([]body.Gap{}, p.Gaps...), Warnings: append([]string{}, p.Warnings...),
 		Unwritten: append([]string{}, p.Unwritten...),
 		Replays:   []tallyForm{},
 	}
@@ -66,4 +68,9 @@ func more(n int) string {
 		return ""
 	}
 	return fmt.Sprintf(" (and %d more)", n)
+}
+
+// estimate is how long it takes, for a person.
+func (p Plan) estimate() string {
+	return "about " + max(time.Second, p.Estimate().Round(time.Second)).String()
 }

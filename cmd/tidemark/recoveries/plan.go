@@ -49,7 +49,7 @@ func (p Plan) print(write func(string, ...any)) {
 	}
 	write("restore manifest %s of %s", p.Choice.Manifest, report.Stamp(p.Choice.Body.Snapshot.Taken))
 	write("  %s, %s, %s", report.Count(tables, "table"), report.Count(rows, "row"), report.Size(bytes))
-	write("replay about %s of %s", report.Count(p.Records(), "record"), report.Count(len(p.Tallies), "partition"))
+	write("replay about %s of %s; all in %s", report.Count(p.Records(), "record"), report.Count(len(p.Tallies), "partition"), p.estimate())
 	const screen = 12
 	write("  FLOW\tPARTITION\tFROM\tUNTIL\tRECORDS, ABOUT")
 	for _, t := range p.Tallies[:min(len(p.Tallies), screen)] {
