@@ -22,7 +22,7 @@ GO_BUILD = CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VE
 
 # template.yaml deploys the folders OUT/FUNCTION. Their binaries are for ARCH, as its parameter Architecture must say too;
 # beside them lie the flow file FLOW, for whose topics the template must have events, the trusted keys KEYS, without which
-# the backup function does not start, and the authorities CA of the database's certificate, if they are none of the public
+# the functions that read or write backups do not start, and the authorities CA of the database's certificate, if they are none of the public
 # ones.
 OUT ?= build
 ARCH ?= arm64
@@ -34,6 +34,9 @@ ARCHITECTURES := arm64 amd64
 # Suites that need services carry these build tags.
 TAGS := integration,drill
 FUNCTIONS := $(patsubst functions/%/main.go,%,$(wildcard functions/*/main.go))
+# Which of them want the flow file beside them, and which the trusted keys.
+FLOWING := apply verify recover
+TRUSTING := backup verify recover
 SOURCES := $(shell find . \( -path ./.git -o -path ./build \) -prune \
   -o -type f \( -name '*.go' -o -name '*.sql' -o -name '*.yaml' -o -name '*.py' -o -name event.json -o -name go.mod \) -print)
 DOCUMENTS := $(wildcard README.md docs shared)
@@ -44,7 +47,7 @@ DOCUMENTS := $(wildcard README.md docs shared)
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' Makefile
 
-build: $(FUNCTIONS:%=$(OUT)/%/bootstrap) $(OUT)/apply/flow.yaml $(OUT)/backup/trusted-keys.yaml $(OUT)/tidemark ## Build all binaries into build/, static, for arm64 and amd64
+build: $(FUNCTIONS:%=$(OUT)/%/bootstrap) $(FLOWING:%=$(OUT)/%/flow.yaml) $(TRUSTING:%=$(OUT)/%/trusted-keys.yaml) $(OUT)/tidemark ## Build all binaries into build/, static, for arm64 and amd64
 
 define build_for
 build: $(FUNCTIONS:%=$(OUT)/linux-$(1)/%/bootstrap) $(OUT)/linux-$(1)/tidemark
@@ -67,7 +70,11 @@ $(OUT)/apply/flow.yaml: FORCE
 	cp $(FLOW) $@
 	$(if $(CA),cp $(CA) $(@D)/ca.pem,rm -f $(@D)/ca.pem)
 
-$(OUT)/backup/trusted-keys.yaml: FORCE
+$(filter-out $(OUT)/apply/%,$(FLOWING:%=$(OUT)/%/flow.yaml)): $(OUT)/apply/flow.yaml
+	@mkdir -p $(@D)
+	cp $< $@
+
+$(TRUSTING:%=$(OUT)/%/trusted-keys.yaml): FORCE
 	@mkdir -p $(@D)
 	$(if $(KEYS),cp $(KEYS) $@,rm -f $@)
 	$(if $(CA),cp $(CA) $(@D)/ca.pem,rm -f $(@D)/ca.pem)

@@ -218,7 +218,7 @@ func TestBackup(t *testing.T) {
 		if m.Copies != 1 || m.Buckets != 2 || len(m.Warnings) != 1 || !strings.Contains(m.Warnings[0], "the secondary bucket has no copy") {
 			t.Errorf("got %+v", m)
 		}
-		k.says(0, []string{"1/1", "unknown primary verified"}, "manifests", "list")
+		k.says(0, []string{"1/1", "unknown primary - verified"}, "manifests", "list")
 		k.says(3, []string{"the secondary bucket lacks 1 of 1 manifests", "fix: tidemark copy"}, "doctor")
 		if err := os.Remove(inTheWay); err != nil {
 			t.Fatal(err)

@@ -40,10 +40,10 @@ func ofBackup(s stack) rights {
 	return want
 }
 
-// ofSchedule is the right of the schedule.
-func ofSchedule() rights {
+// toInvoke is the right of a schedule, or of a state machine.
+func toInvoke(name string) rights {
 	want := rights{}
-	want.add("(BackupFunction.Arn)", "", "lambda:InvokeFunction")
+	want.add("("+name+"Function.Arn)", "", "lambda:InvokeFunction")
 	return want
 }
 
@@ -96,15 +96,14 @@ func backsUpOnSchedule(s stack) []string {
 		differs("timeout", f["Timeout"], any(900.0)),
 	)
 	calls := s.of("Lambda::EventInvokeConfig")
-	findings = append(findings, differs("configurations of invocations", len(calls), 1)...)
+	findings = append(findings, differs("configurations of invocations", len(calls), 3)...)
 	for name, c := range calls {
 		findings = append(findings, slices.Concat(
-			differs(name+": function", c["FunctionName"], any("(BackupFunction)")),
 			differs(name+": retries", c["MaximumRetryAttempts"], any(0.0)),
 			differs(name+": age", c["MaximumEventAgeInSeconds"], any(3600.0)),
 		)...)
 	}
-	schedules := s.of("Scheduler::Schedule")
+	schedules := s.schedulesOf("Backup")
 	findings = append(findings, differs("schedules", len(schedules), 1)...)
 	for name, c := range schedules {
 		findings = append(findings, slices.Concat(
@@ -118,12 +117,26 @@ func backsUpOnSchedule(s stack) []string {
 			tellsTheTime(fmt.Sprint(at(c, "Target", "Input"))),
 		)...)
 	}
-	role := s.resources["BackupScheduleRole"].Properties
+	return append(findings, s.isTakenBy("BackupScheduleRole", "scheduler")...)
+}
+
+// schedulesOf are those that invoke a function.
+func (s stack) schedulesOf(function string) map[string]map[string]any {
+	schedules := s.of("Scheduler::Schedule")
+	maps.DeleteFunc(schedules, func(_ string, c map[string]any) bool {
+		return at(c, "Target", "Arn") != "("+function+"Function.Arn)"
+	})
+	return schedules
+}
+
+// isTakenBy: a role is for one service of this account.
+func (s stack) isTakenBy(role, service string) []string {
 	var trust any = []any{map[string]any{
-		"Effect": "Allow", "Principal": map[string]any{"Service": "scheduler.amazonaws.com"}, "Action": "sts:AssumeRole",
+		"Effect": "Allow", "Principal": map[string]any{"Service": service + ".amazonaws.com"}, "Action": "sts:AssumeRole",
 		"Condition": map[string]any{"StringEquals": map[string]any{"aws:SourceAccount": "111122223333"}},
 	}}
-	return append(findings, differs("who takes the schedule's role", at(role, "AssumeRolePolicyDocument", "Statement"), trust)...)
+	policy := at(s.resources[role].Properties, "AssumeRolePolicyDocument", "Statement")
+	return differs("who takes the role "+role, policy, trust)
 }
 
 // tellsTheTime: the schedule's input has the members of the function's sample event, each with the words that the scheduler
@@ -148,9 +161,9 @@ func tellsTheTime(input string) []string {
 	return append(findings, differs("members of input", slices.Sorted(maps.Keys(sent)), slices.Sorted(maps.Keys(sample)))...)
 }
 
-// speaksOfTheLast says of an alarm that it is about the last backup, and keeps its state until the next.
+// speaksOfTheLast says of an alarm that it is about the last backup or look, and keeps its state until the next.
 func speaksOfTheLast(alarm string) bool {
-	return alarm == "BackupErrorsAlarm" || alarm == "BackupDurationAlarm"
+	return slices.Contains([]string{"BackupErrorsAlarm", "BackupDurationAlarm", "VerifyFailuresAlarm"}, alarm)
 }
 
 // alarmsOnMissingBackups: what counts is a manifest, which only a line of the log tells of, and no figure is the worst one.

@@ -24,14 +24,17 @@ func TestBinaries(t *testing.T) {
 	output(t, exec.CommandContext(t.Context(), "make", "-C", "../..", "build", "OUT="+out, "VERSION="+version, "KEYS="+keys))
 	machines := map[string]elf.Machine{"arm64": elf.EM_AARCH64, "amd64": elf.EM_X86_64}
 	for path, b := range map[string]struct{ arch, tags string }{
-		"apply/bootstrap":              {"arm64", "lambda.norpc"},
-		"linux-arm64/apply/bootstrap":  {"arm64", "lambda.norpc"},
-		"linux-amd64/apply/bootstrap":  {"amd64", "lambda.norpc"},
-		"backup/bootstrap":             {"arm64", "lambda.norpc"},
-		"linux-arm64/backup/bootstrap": {"arm64", "lambda.norpc"},
-		"linux-amd64/backup/bootstrap": {"amd64", "lambda.norpc"},
-		"linux-arm64/tidemark":         {"arm64", ""},
-		"linux-amd64/tidemark":         {"amd64", ""},
+		"apply/bootstrap":               {"arm64", "lambda.norpc"},
+		"linux-arm64/apply/bootstrap":   {"arm64", "lambda.norpc"},
+		"linux-amd64/apply/bootstrap":   {"amd64", "lambda.norpc"},
+		"backup/bootstrap":              {"arm64", "lambda.norpc"},
+		"linux-arm64/backup/bootstrap":  {"arm64", "lambda.norpc"},
+		"linux-amd64/backup/bootstrap":  {"amd64", "lambda.norpc"},
+		"verify/bootstrap":              {"arm64", "lambda.norpc"},
+		"recover/bootstrap":             {"arm64", "lambda.norpc"},
+		"linux-amd64/recover/bootstrap": {"amd64", "lambda.norpc"},
+		"linux-arm64/tidemark":          {"arm64", ""},
+		"linux-amd64/tidemark":          {"amd64", ""},
 	} {
 		t.Run(path, func(t *testing.T) {
 			t.Parallel()
@@ -59,23 +62,28 @@ func TestBinaries(t *testing.T) {
 	}
 	t.Run("PackagesHoldTheirFiles", func(t *testing.T) {
 		t.Parallel()
-		holds(t, filepath.Join(out, "apply"), "flow.yaml", read(t, sampleFlow))
-		holds(t, filepath.Join(out, "backup"), "trusted-keys.yaml", read(t, keys))
+		flow, trusted := map[string]string{"flow.yaml": read(t, sampleFlow)}, map[string]string{"trusted-keys.yaml": read(t, keys)}
+		both := map[string]string{"flow.yaml": read(t, sampleFlow), "trusted-keys.yaml": read(t, keys)}
+		for name, files := range map[string]map[string]string{"apply": flow, "backup": trusted, "verify": both, "recover": both} {
+			holds(t, filepath.Join(out, name), files)
+		}
 	})
 }
 
-// holds checks that a package is the binary and one file with that content.
-func holds(t *testing.T, dir, file, want string) {
+// holds checks that a package is the binary and files with that content.
+func holds(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
-	if got := read(t, filepath.Join(dir, file)); got != want {
-		t.Errorf("%s: got %q, want %q", file, got, want)
+	for file, want := range files {
+		if got := read(t, filepath.Join(dir, file)); got != want {
+			t.Errorf("%s: got %q, want %q", file, got, want)
+		}
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(entries) != 2 {
-		t.Errorf("got %v in the package, want bootstrap and %s", entries, file)
+	if len(entries) != 1+len(files) {
+		t.Errorf("got %v in the package %s, want bootstrap and %d files", entries, dir, len(files))
 	}
 }
 

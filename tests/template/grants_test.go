@@ -71,7 +71,11 @@ func ofApply(s stack) rights {
 
 // grantsNothingElse: each role has its rights, every one of them and no other.
 func grantsNothingElse(s stack) []string {
-	roles := map[string]rights{"ApplyRole": ofApply(s), "BackupRole": ofBackup(s), "BackupScheduleRole": ofSchedule()}
+	roles := map[string]rights{
+		"ApplyRole": ofApply(s), "BackupRole": ofBackup(s), "BackupScheduleRole": toInvoke("Backup"),
+		"VerifyRole": ofReader(s, "Verify", "verified"), "VerifyScheduleRole": toInvoke("Verify"),
+		"RecoverRole": ofReader(s, "Recover", "lineages", "objects"), "RecoverMachineRole": toInvoke("Recover"),
+	}
 	var findings []string
 	for name, want := range roles {
 		findings = append(findings, s.compare(name, want)...)
@@ -79,8 +83,10 @@ func grantsNothingElse(s stack) []string {
 	if s.bare != nil {
 		findings = append(findings, s.bare.compare("BackupRole", ofBackup(*s.bare))...)
 		findings = append(findings, s.bare.compare("ApplyRole", ofApply(*s.bare))...)
+		findings = append(findings, s.bare.compare("VerifyRole", ofReader(*s.bare, "Verify", "verified"))...)
+		findings = append(findings, s.bare.compare("RecoverRole", ofReader(*s.bare, "Recover", "lineages", "objects"))...)
 	}
-	for _, function := range []string{"apply", "backup"} {
+	for _, function := range []string{"apply", "backup", "verify", "recover"} {
 		role := s.resources[strings.ToUpper(function[:1])+function[1:]+"Role"].Properties
 		if !slices.ContainsFunc(s.statements(role), isDeniedTo(function)) {
 			findings = append(findings, "the "+function+" function's own code may change network interfaces")

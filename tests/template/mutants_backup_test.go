@@ -20,7 +20,7 @@ func mutantsOfBackup() []mutant {
 		{"RoleOfTheTranslator", "            RoleArn: !GetAtt BackupScheduleRole.Arn\n", "", rule, "role: got (BackupFunctionScheduleRole"},
 		{
 			"AnybodysScheduler", "            Condition: {StringEquals: {aws:SourceAccount: !Ref AWS::AccountId}}\n", "",
-			rule, "who takes the schedule's role",
+			rule, "who takes the role BackupScheduleRole",
 		},
 		{
 			"Delete", "Action: [s3:GetObject, s3:PutObject]", "Action: [s3:GetObject, s3:PutObject, s3:DeleteObject]",

@@ -2,6 +2,8 @@
 
 package main
 
+import "slices"
+
 // mutant is a change of the template that must not pass.
 type mutant struct {
 	name     string
@@ -10,7 +12,7 @@ type mutant struct {
 	want     string // part of what the rule says
 }
 
-func mutants() []mutant { return append(mutantsOfApply(), mutantsOfBackup()...) }
+func mutants() []mutant { return slices.Concat(mutantsOfApply(), mutantsOfBackup(), mutantsOfVerify()) }
 
 func mutantsOfApply() []mutant {
 	const position = "StartingPosition: TRIM_HORIZON"

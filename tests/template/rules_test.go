@@ -40,6 +40,8 @@ type parameter struct {
 }
 
 const (
+	brokerAddresses = "b-1.example.com:9098,b-2.example.com:9098"
+
 	clusterARN = "arn:aws:kafka:eu-central-1:111122223333:cluster/cluster-1/0a1b2c3d-0000-4000-8000-00000000000f-2"
 	secretARN  = "arn:aws:secretsmanager:eu-central-1:111122223333:secret:database-AbCdEf" //nolint:gosec // a name, no secret
 
@@ -56,7 +58,7 @@ func (tr transformation) fill(flow config.Flow) stack {
 		"MskClusterArn": clusterARN, "DatabaseSecretArn": secretARN, "TargetId": "shop",
 		"DatabaseUrl": "postgres://tidemark@db.example.com:5432/shop",
 		"SubnetIds":   "subnet-01234567", "SecurityGroupIds": "sg-01234567",
-		"ArchiveBucket": "backups", "SigningKeyArn": signingARN,
+		"ArchiveBucket": "backups", "SigningKeyArn": signingARN, "KafkaBrokers": brokerAddresses,
 	}
 	bare := tr.deploy(flow, given)
 	maps.Copy(given, map[string]any{
@@ -128,6 +130,10 @@ func rules() map[string]func(stack) []string {
 		"RunsThePackagedBinary":      runsThePackagedBinary,
 		"AlarmsOnSilence":            alarmsOnSilence,
 		"AlarmsOnMissingBackups":     alarmsOnMissingBackups,
+		"TellsWhoReadsBackups":       tellsWhoReadsBackups,
+		"VerifiesOnSchedule":         verifiesOnSchedule,
+		"AlarmsOnStaleRehearsals":    alarmsOnStaleRehearsals,
+		"RecoversByMachine":          recoversByMachine,
 		"RefusesSenselessParameters": refusesSenselessParameters,
 	}
 }
@@ -235,7 +241,8 @@ func environment(variables map[string]string) (lookup func(string) (string, bool
 func runsThePackagedBinary(s stack) []string {
 	const minutes14 = 14 * 60
 	findings := slices.Concat(
-		s.runs("Apply", "build/apply"), s.runs("Backup", "build/backup"),
+		s.runs("Apply", "build/apply"), s.runs("Backup", "build/backup"), s.runs("Verify", "build/verify"),
+		s.runs("Recover", "build/recover"),
 		differs("reserved concurrency", s.resources["ApplyFunction"].Properties["ReservedConcurrentExecutions"], nil),
 	)
 	limits := s.parameters["Timeout"]
@@ -332,6 +339,10 @@ func (p parameter) misjudges(name string) []string {
 		"SigningKeyArn":        {signingARN},
 		"ObjectLock":           {"0", "720h"},
 		"BackupSchedule":       {"rate(1 hour)", "rate(30 minutes)", "cron(0 3 * * ? *)", "cron(0/20 3,4 ? * MON-FRI *)"},
+		"KafkaBrokers":         {brokerAddresses, "b:1"},
+		"VerifySchedule":       {"rate(1 day)"},
+		"VerifySample":         {"5%", "0.25%", "100%"},
+		"RehearsalSchedule":    {"rate(7 days)", "cron(0 3 ? * SUN *)"},
 		"AllowUncaptured":      {"", "publication news; function shop.f(integer,text)"},
 	}
 	bad := map[string][]string{
@@ -349,6 +360,10 @@ func (p parameter) misjudges(name string) []string {
 		"SigningKeyArn":        {"", "alias/a", "arn:aws:kms:" + account + "alias/a", "arn:aws:kms:" + account + "key/*"},
 		"ObjectLock":           {"", "720", "30d", "00h", "-1h"},
 		"BackupSchedule":       {"", "1 hour", "rate(0 hours)", "hourly", "at(2026-01-01T00:00:00)"},
+		"KafkaBrokers":         {"", "b", "b:1,", "http://b:1"},
+		"VerifySchedule":       {"", "daily"},
+		"VerifySample":         {"", "5", "101%", "-5%", "5%%"},
+		"RehearsalSchedule":    {"", "rate(0 days)"},
 		"AllowUncaptured":      {";", "a;", "a;;b"},
 	}
 	pattern := regexp.MustCompile(p.AllowedPattern)

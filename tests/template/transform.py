@@ -31,6 +31,9 @@ def transformed(path):
         if resource["Type"] == "AWS::Serverless::Function":
             properties = resource["Properties"]
             properties["CodeUri"] = "s3://bucket/" + properties["CodeUri"]  # sam package puts the folder into a bucket
+        if resource["Type"] == "AWS::Serverless::StateMachine":
+            properties = resource["Properties"]
+            properties["DefinitionUri"] = "s3://bucket/" + properties["DefinitionUri"]
     try:
         result = transform(template, {}, NoPolicies())
     except InvalidDocumentException as refused:

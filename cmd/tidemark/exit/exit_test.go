@@ -10,6 +10,7 @@ import (
 	"tidemark/shared/archive"
 	"tidemark/shared/archive/history"
 	"tidemark/shared/archive/mirror"
+	"tidemark/shared/archive/packing"
 	"tidemark/shared/archive/s3api"
 	"tidemark/shared/archive/writer"
 	"tidemark/shared/backup"
@@ -62,6 +63,7 @@ func TestExitCode(t *testing.T) {
 		"Running":           {exit.Database(of(fault.Retryable, backup.ErrRunning)), 11},
 		"PrefixShared":      {exit.Database(of(fault.Fenced, backup.ErrPrefixShared)), 11},
 		"Uncaptured":        {of(fault.Misconfigured, backup.ErrUncaptured), 30},
+		"ValueTooLarge":     {of(fault.Misconfigured, packing.ErrTooLarge), 30},
 		"OutOfTime":         {exit.Database(of(fault.Retryable, backup.ErrOutOfTime)), 75},
 		"Swept":             {of(fault.Retryable, mirror.ErrSwept), 75},
 		"Unlocked":          {of(fault.Misconfigured, errors.Join(mirror.ErrUnlocked, archive.ErrDenied)), 3},

@@ -7,6 +7,7 @@ import (
 	"tidemark/shared/archive"
 	"tidemark/shared/archive/history"
 	"tidemark/shared/archive/mirror"
+	"tidemark/shared/archive/packing"
 	"tidemark/shared/archive/s3api"
 	"tidemark/shared/archive/writer"
 	"tidemark/shared/backup"
@@ -31,6 +32,7 @@ func namedCode(err error) (int, bool) {
 		{backup.ErrRunning, held},
 		{backup.ErrPrefixShared, held},
 		{backup.ErrUncaptured, database},
+		{packing.ErrTooLarge, database},
 		{writer.ErrSuperseded, held},
 		{writer.ErrLineageTaken, held},
 		{history.ErrForked, held},

@@ -2,8 +2,10 @@ package recoveries
 
 import (
 	"context"
+
 	"tidemark/cmd/tidemark/exit"
 	"tidemark/shared/apply"
+	"tidemark/shared/fault"
 	"tidemark/shared/position"
 	"tidemark/shared/record"
 	"tidemark/shared/recovery"
@@ -24,8 +26,11 @@ func markedAppliers(of newApplier) newApplier {
 
 type markedApplier struct{ recovery.Applier }
 
-// Apply applies records. See recovery.Applier.
+// Apply applies records. See recovery.Applier. A hole in the log is no word of the database's and has a code of its own.
 func (a markedApplier) Apply(ctx context.Context, batch record.Batch) (apply.Outcome, error) {
 	outcome, err := a.Applier.Apply(ctx, batch)
+	if fault.Is(err, fault.Gap) {
+		return outcome, err
+	}
 	return outcome, exit.FromDatabase(err)
 }

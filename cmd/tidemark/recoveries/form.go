@@ -2,9 +2,10 @@ package recoveries
 
 import (
 	"fmt"
+	"time"
+
 	"tidemark/shared/manifest/body"
 	"tidemark/shared/position"
-	"time"
 )
 
 // plannedForm is a plan as programs read it. Its names stay.

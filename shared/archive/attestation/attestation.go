@@ -207,13 +207,29 @@ func (r *Reports) list(ctx context.Context, place archive.Place) error {
 
 // Newest gives the newest report on a manifest that verifies, nil when there is none, and names those that count for nothing.
 func (r *Reports) Newest(ctx context.Context, m history.Manifest) (v *verification.Report, warnings []string) {
+	return r.newest(ctx, m, func(verification.Report) bool { return true })
+}
+
+// Rehearsed gives the newest report of a rehearsal of a manifest that found it good, nil when there is none.
+func (r *Reports) Rehearsed(ctx context.Context, m history.Manifest) *verification.Report {
+	v, _ := r.newest(ctx, m, func(v verification.Report) bool { return v.Rehearsal != nil && v.Verdict == "verified" })
+	return v
+}
+
+func (r *Reports) newest(ctx context.Context, m history.Manifest, is func(verification.Report) bool) (*verification.Report, []string) {
+	var warnings []string
 	for _, s := range r.found[m.ID] {
 		for _, place := range s.places {
 			read, err := r.read(ctx, m, s, place)
-			if err == nil {
+			switch {
+			case err == nil && is(read):
 				return &read, warnings
+			case err != nil:
+				warnings = append(warnings,
+					fmt.Sprintf("report %s on %s of the %s bucket counts for nothing: %s", s.report, m.ID, place.Name, fault.Line(err)))
+				continue
 			}
-			warnings = append(warnings, fmt.Sprintf("report %s on %s of the %s bucket counts for nothing: %s", s.report, m.ID, place.Name, fault.Line(err)))
+			break // another place has the same one
 		}
 	}
 	return nil, warnings

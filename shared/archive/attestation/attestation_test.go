@@ -106,6 +106,25 @@ func TestReport(t *testing.T) {
 			t.Error(err, diff)
 		}
 	})
+	t.Run("ARehearsalIsFoundBehindOthers", func(t *testing.T) {
+		t.Parallel()
+		l := alone(t)
+		rehearsed := l.report()
+		rehearsed.Level, rehearsed.Rehearsal = "data", &verification.Rehearsal{Tables: manifest.DigestOf(nil), Took: 7}
+		l.write(t, rehearsed)
+		l.Pass(time.Minute)
+		l.write(t, l.report())
+		reports, _, err := attestation.List(t.Context(), l.archive)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := reports.Rehearsed(t.Context(), l.manifest); got == nil || got.Rehearsal.Took != 7 {
+			t.Errorf("got %+v", got)
+		}
+		if got, _ := l.newest(t); got == nil || got.Level != "hash" {
+			t.Errorf("got %+v", got)
+		}
+	})
 	t.Run("IsCopiedAsOtherNoticesAre", func(t *testing.T) {
 		t.Parallel()
 		l := alone(t)

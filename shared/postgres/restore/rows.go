@@ -27,8 +27,17 @@ type unit struct {
 
 // wholeTable: a table that is loaded as a whole is emptied first, so that the server may write its rows as frozen: without the
 // work of freezing and marking them later. Larger tables are loaded by several jobs, and a killed recovery has not lost all
-// of them.
-const wholeTable = 256 << 20
+// of them. Small ones stay as they are: a transaction that leaves a file behind waits for the disk at its commit, and that
+// takes longer than what is saved.
+const (
+	wholeTable  = 256 << 20
+	frozenTable = 1 << 20
+)
+
+// freezes says whether the rows of a unit are written as frozen.
+func (r *restoring) freezes(u unit) bool {
+	return u.whole && u.plain >= frozenTable && !r.kept(r.base.Body.Tables[u.table])
+}
 
 func (u unit) step() string {
 	if u.whole {
@@ -227,15 +236,15 @@ func (r *restoring) progress(plain, rows int64, loaded bool) {
 	}
 }
 
-// prepare empties a table that is loaded as a whole: only rows of a file that this transaction made may be frozen. Functions
-// that checks of domains and generated columns call may hang on the path that sessions of this database have.
-// What is to be said after the rows it returns.
+// prepare empties a table whose rows come frozen: only those of a file that this transaction made may be. Functions that checks
+// of domains and generated columns call may hang on the path that sessions of this database have. What is to be said after the
+// rows it returns.
 func (r *restoring) prepare(ctx context.Context, s *claim.Session, u unit) (after string, err error) {
 	if t := r.base.Body.Tables[u.table]; r.kept(t) {
 		return r.prepareKept(ctx, s, t)
 	}
 	statements := "SET LOCAL search_path TO DEFAULT"
-	if u.whole {
+	if r.freezes(u) {
 		statements += "; TRUNCATE ONLY " + quoted(r.base.Body.Tables[u.table])
 	}
 	return "", s.Run(ctx, statements)
@@ -255,7 +264,7 @@ func (r *restoring) copyIn(ctx context.Context, s *claim.Session, p piece) error
 		statement += " (" + strings.Join(names, ", ") + ")"
 	}
 	statement += " FROM STDIN (FORMAT binary"
-	if p.unit.whole && !r.kept(table) {
+	if r.freezes(p.unit) {
 		statement += ", FREEZE"
 	}
 	chunk := table.Chunks[p.chunk]

@@ -165,32 +165,9 @@ func (in *inspection) partitions() body.Cut {
 		known[placeOf(p)] = p
 	}
 	if in.Earlier != nil {
-		all = all[:0]
-		for _, end := range in.Earlier.Ends {
-			p, inCut := known[placeOf(end)]
-			if !inCut {
-				p = body.Partition{Flow: end.Flow, Topic: end.Topic, Partition: end.Partition}
-			}
-			all = append(all, p)
-		}
-		return all
+		return in.began(known)
 	}
-	reads := map[string]map[string]bool{} // by flow
-	add := func(flow string, topics ...string) {
-		if reads[flow] == nil {
-			reads[flow] = map[string]bool{}
-		}
-		for _, topic := range topics {
-			reads[flow][topic] = true
-		}
-	}
-	for _, p := range in.Body.Cut {
-		add(p.Flow, p.Topic)
-	}
-	for flow, topics := range in.Flows {
-		add(flow, topics...)
-	}
-	for flow, topics := range reads {
+	for flow, topics := range in.reads() {
 		for topic := range topics {
 			for number := range in.topics[topic].Partitions {
 				added := body.Partition{Flow: flow, Topic: topic, Partition: number}
@@ -202,4 +179,37 @@ func (in *inspection) partitions() body.Cut {
 	}
 	all.Sort()
 	return all
+}
+
+// began are the partitions that the try began with.
+func (in *inspection) began(known map[place]body.Partition) body.Cut {
+	all := make(body.Cut, 0, len(in.Earlier.Ends))
+	for _, end := range in.Earlier.Ends {
+		p, inCut := known[placeOf(end)]
+		if !inCut {
+			p = body.Partition{Flow: end.Flow, Topic: end.Topic, Partition: end.Partition}
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+// reads are the topics of each flow: those that the manifest knows and those of its file.
+func (in *inspection) reads() map[string]map[string]bool {
+	reads := map[string]map[string]bool{}
+	add := func(flow, topic string) {
+		if reads[flow] == nil {
+			reads[flow] = map[string]bool{}
+		}
+		reads[flow][topic] = true
+	}
+	for _, p := range in.Body.Cut {
+		add(p.Flow, p.Topic)
+	}
+	for flow, topics := range in.Flows {
+		for _, topic := range topics {
+			add(flow, topic)
+		}
+	}
+	return reads
 }

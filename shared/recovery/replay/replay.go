@@ -7,6 +7,7 @@ package replay
 
 import (
 	"cmp"
+	"container/heap"
 	"context"
 	"errors"
 	"fmt"
@@ -48,7 +49,14 @@ func (c Counts) Plus(other Counts) Counts {
 	return Counts{c.Applied + other.Applied, c.Present + other.Present, c.Absorbed + other.Absorbed}
 }
 
-const batchRecords = 10_000
+// What goes in at once at most, in records, and from how many bytes on nothing more is waited for.
+const (
+	batchRecords = 10_000
+	batchBytes   = 16 << 20
+)
+
+// plenty is how many records at once show that the log has more of them at hand.
+const plenty = 1_000
 
 // What waits at most for a partition that gives none, in records and in their bytes.
 const (
@@ -69,9 +77,12 @@ type Options struct {
 // Errors: the tail's and the applier's own; fault.Poison with apply.ErrWaits when a record waits for what does not come.
 func Run(ctx context.Context, o Options) (Counts, error) {
 	r := &replay{
-		Options: o, reached: position.Cut{}, queues: map[position.Partition][]record.Record{}, waits: map[position.Partition]error{},
+		Options: o, reached: position.Cut{}, queues: map[position.Partition]*queue{}, waits: map[position.Partition]error{},
 	}
 	maps.Copy(r.reached, o.From)
+	for p := range o.Ends {
+		r.queues[p] = &queue{}
+	}
 	err := r.run(ctx)
 	return r.counts, err
 }
@@ -81,9 +92,10 @@ type replay struct {
 	Options
 
 	reached  position.Cut
-	queues   map[position.Partition][]record.Record
-	buffered int // records in the queues
-	bytes    int // and their bytes
+	queues   map[position.Partition]*queue // of every partition that has an end
+	buffered int                           // records in the queues
+	bytes    int                           // and their bytes
+	came     int                           // how many the last answer added
 	// waits are the partitions whose next record needs another partition's, and why.
 	waits  map[position.Partition]error
 	ending bool // nothing more comes: what is there goes in the order that it has
@@ -110,10 +122,28 @@ func (r *replay) run(ctx context.Context) error {
 		for p, offset := range reached {
 			r.reached[p] = max(r.reached[p], offset)
 		}
+		before := r.buffered
 		for _, run := range batch {
 			r.enqueue(run)
 		}
+		r.came = r.buffered - before
 	}
+}
+
+// gathers says whether what is there waits for more, because so many came at last that the log has more at hand: a transaction
+// of few records takes nearly as long as one of many. What trickles in goes at once.
+func (r *replay) gathers() bool {
+	return r.came >= plenty && r.buffered < batchRecords && r.bytes < batchBytes && !r.ending && !r.read()
+}
+
+// read says whether every partition was read up to its end.
+func (r *replay) read() bool {
+	for p, end := range r.Ends {
+		if r.reached[p] < end {
+			return false
+		}
+	}
+	return true
 }
 
 // leave applies what was read before the log lost what comes next: it is not to be lost too.
@@ -127,17 +157,24 @@ func (r *replay) leave(ctx context.Context, err error) error {
 
 // enqueue keeps what lies below the end; what came after it is the live function's.
 func (r *replay) enqueue(run record.Run) {
-	for i := range run.Records {
-		if run.Records[i].Offset < r.Ends[run.Partition] {
-			r.queues[run.Partition] = append(r.queues[run.Partition], run.Records[i])
-			r.buffered, r.bytes = r.buffered+1, r.bytes+run.Records[i].Size()
-		}
+	queue, end := r.queues[run.Partition], r.Ends[run.Partition]
+	n := len(run.Records)
+	for n > 0 && run.Records[n-1].Offset >= end {
+		n--
+	}
+	if n == 0 {
+		return
+	}
+	queue.add(run.Records[:n])
+	r.buffered += n
+	for i := range run.Records[:n] {
+		r.bytes += run.Records[i].Size()
 	}
 }
 
 func (r *replay) ended() bool {
 	for p, end := range r.Ends {
-		if r.reached[p] < end || len(r.queues[p]) > 0 {
+		if r.reached[p] < end || len(r.queues[p].left()) > 0 {
 			return false
 		}
 	}
@@ -153,7 +190,7 @@ func (r *replay) stuck() error {
 		return nil
 	}
 	for p, end := range r.Ends {
-		if r.waits[p] == nil && (len(r.queues[p]) > 0 || r.reached[p] < end && !r.full()) {
+		if r.waits[p] == nil && (len(r.queues[p].left()) > 0 || r.reached[p] < end && !r.full()) {
 			return nil
 		}
 	}
@@ -166,7 +203,7 @@ func (r *replay) stuck() error {
 // drain applies what can be ordered: as long as every partition that has not ended has a record, the oldest goes first. When too
 // much waits for a partition that gives nothing, what is there goes.
 func (r *replay) drain(ctx context.Context) error {
-	for {
+	for !r.gathers() {
 		batch := r.merge()
 		if len(batch) == 0 {
 			return nil
@@ -175,45 +212,47 @@ func (r *replay) drain(ctx context.Context) error {
 			return err
 		}
 	}
+	return nil
 }
 
+// merge takes the oldest records of the partitions that do not wait for others, until one of them has none and is to be read on.
 func (r *replay) merge() record.Batch {
 	all := r.ending || r.full()
-	taken := map[position.Partition]int{}
-	for count := 0; count < batchRecords; count++ {
-		next, complete := r.oldest(taken)
-		if next == (position.Partition{}) || !complete && !all {
-			break
+	var open heads
+	complete := true // every partition that was not read to its end has a record
+	for p, end := range r.Ends {
+		switch queue := r.queues[p].left(); {
+		case r.waits[p] != nil:
+		case len(queue) > 0:
+			open = append(open, &head{partition: p, queue: queue, more: r.reached[p] < end})
+		default:
+			complete = complete && r.reached[p] >= end
 		}
-		taken[next]++
 	}
-	batch := make(record.Batch, 0, len(taken))
-	for p, n := range taken {
-		batch = append(batch, record.Run{Partition: p, Records: r.queues[p][:n]})
+	heap.Init(&open)
+	var batch record.Batch
+	for count := 0; count < batchRecords && len(open) > 0 && (complete || all); {
+		first := open[0]
+		n := 1
+		if len(open) == 1 {
+			n = min(len(first.queue)-first.taken, batchRecords-count)
+		}
+		first.taken, count = first.taken+n, count+n
+		if first.taken < len(first.queue) {
+			heap.Fix(&open, 0)
+			continue
+		}
+		complete = complete && !first.more
+		batch = append(batch, first.run())
+		heap.Pop(&open)
+	}
+	for _, h := range open {
+		if h.taken > 0 {
+			batch = append(batch, h.run())
+		}
 	}
 	slices.SortFunc(batch, func(a, b record.Run) int { return a.Partition.Compare(b.Partition) })
 	return batch
-}
-
-// oldest is the partition whose next record has the lowest time, and whether every partition that has not ended was asked.
-// Those that wait for others are left out.
-func (r *replay) oldest(taken map[position.Partition]int) (next position.Partition, complete bool) {
-	complete = true
-	var first *record.Record
-	for p, end := range r.Ends {
-		if r.waits[p] != nil {
-			continue
-		}
-		queue := r.queues[p][taken[p]:]
-		if len(queue) == 0 {
-			complete = complete && r.reached[p] >= end
-			continue
-		}
-		if first == nil || cmp.Or(queue[0].Time.Compare(first.Time), p.Compare(next)) < 0 {
-			first, next = &queue[0], p
-		}
-	}
-	return next, complete
 }
 
 // apply applies a batch until all of it is in, or until the rest waits for another partition's record. That is put aside until
@@ -248,14 +287,15 @@ func (r *replay) settle(outcome apply.Outcome) bool {
 	moved := false
 	for _, p := range outcome.Partitions {
 		queue := r.queues[p.Partition]
+		left := queue.left()
 		done := 0
-		for done < len(queue) && queue[done].Offset < p.Next {
-			r.bytes -= queue[done].Size()
+		for done < len(left) && left[done].Offset < p.Next {
+			r.bytes -= left[done].Size()
 			done++
 		}
 		moved = moved || done > 0
 		r.buffered -= done
-		r.queues[p.Partition] = queue[done:]
+		queue.done += done
 		r.counts = r.counts.Plus(Counts{p.Applied, p.Skipped, p.Absorbed})
 	}
 	if moved {
@@ -284,11 +324,10 @@ func (r *replay) left(batch record.Batch) record.Batch {
 	var rest record.Batch
 	for _, run := range batch {
 		last := run.Records[len(run.Records)-1].Offset
-		queue := r.queues[run.Partition]
-		n := slices.IndexFunc(queue, func(rec record.Record) bool { return rec.Offset > last })
-		if n < 0 {
-			n = len(queue)
-		}
+		queue := r.queues[run.Partition].left()
+		n, _ := slices.BinarySearchFunc(queue, last.Next(), func(rec record.Record, until position.Offset) int {
+			return cmp.Compare(rec.Offset, until)
+		})
 		if n > 0 {
 			rest = append(rest, record.Run{Partition: run.Partition, Records: queue[:n]})
 		}

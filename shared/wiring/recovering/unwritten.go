@@ -18,7 +18,7 @@ import (
 func (r *Recovery) unwritten(b body.Body) (tables []string, unsure string) {
 	exists := map[change.Name]bool{}
 	for _, t := range b.Tables {
-		exists[change.Name{Schema: t.Name.Schema, Table: t.Name.Name}] = true
+		exists[nameOf(t.Name)] = true
 	}
 	written, unclear := map[change.Name]bool{}, []string{}
 	for _, name := range slices.Sorted(maps.Keys(r.flows)) {
@@ -36,12 +36,14 @@ func (r *Recovery) unwritten(b body.Body) (tables []string, unsure string) {
 			strings.Join(unclear, ", "))
 	}
 	for _, t := range b.Tables {
-		if t.Name.Schema != b.Snapshot.LedgerSchema && !written[change.Name{Schema: t.Name.Schema, Table: t.Name.Name}] && t.Rows > 0 {
+		if t.Schema != b.Snapshot.LedgerSchema && !written[nameOf(t.Name)] && t.Rows > 0 {
 			tables = append(tables, t.Name.String())
 		}
 	}
 	return tables, ""
 }
+
+func nameOf(n body.Name) change.Name { return change.Name{Schema: n.Schema, Table: n.Name} }
 
 // wholeRows says whether every record of a flow has every column: not a connector's, which leaves out what did not change and
 // moves keys, and an application's where its file says so.

@@ -107,7 +107,7 @@ func (o Options) bare(ctx context.Context, b *base, n int) (_ meter.Sample, anal
 		return taken, 0, err
 	}
 	began := time.Now()
-	if err := into.With(ctx, func(conn *pgx.Conn) error { return original.Execute(ctx, conn, "ANALYZE") }); err != nil {
+	if err := into.With(ctx, func(conn *pgx.Conn) error { return original.Execute(ctx, conn, settings+"; ANALYZE") }); err != nil {
 		return taken, 0, err
 	}
 	return taken, time.Since(began).Seconds(), b.check(ctx, into)

@@ -94,20 +94,29 @@ func (o Options) bases(ctx context.Context, r *result.Recovery) (err error) {
 	return nil
 }
 
-// tails measures replays of the longest tail beside live apply, and of all lengths.
-func (o Options) tails(ctx context.Context, r *result.Recovery) (err error) {
+// tails measures replays of the longest tail beside live apply, and of all lengths of inserts.
+func (o Options) tails(ctx context.Context, r *result.Recovery) error {
+	var units []float64
+	var whole [][]float64
+	for _, n := range []int{o.Records / step / step, o.Records / step} {
+		seconds, err := o.length(ctx, n)
+		if err != nil {
+			return fmt.Errorf("a tail of %d records: %w", n, err)
+		}
+		units, whole = append(units, float64(n)), append(whole, seconds)
+	}
 	for _, workload := range []load.Workload{load.Inserts, load.Mixed} {
-		c, err := o.replayed(ctx, workload)
+		c, seconds, err := o.replayed(ctx, workload)
 		if err != nil {
 			return fmt.Errorf("replay, %s: %w", workload, err)
 		}
 		o.Say("replay, %s: %.0f records/s, %.2f of apply", workload, c.Replay.Rate.Median, c.Ratio.Median)
 		r.Replays = append(r.Replays, c)
+		if workload == load.Inserts {
+			units, whole = append(units, float64(o.Records)), append(whole, seconds)
+		}
 	}
-	r.Tails, err = o.lengths(ctx)
-	if err != nil {
-		return fmt.Errorf("tails: %w", err)
-	}
+	r.Tails = scaleOf(units, whole)
 	return nil
 }
 

@@ -72,12 +72,12 @@ func (t *tailed) remove(ctx context.Context) (err error) {
 	return err
 }
 
-// replayed measures a workload's tail, replayed and applied live in turns.
-func (o Options) replayed(ctx context.Context, workload load.Workload) (_ result.ReplayCell, err error) {
+// replayed measures a workload's tail, replayed and applied live in turns, and gives the seconds of the whole recoveries.
+func (o Options) replayed(ctx context.Context, workload load.Workload) (_ result.ReplayCell, seconds []float64, err error) {
 	c := result.ReplayCell{Workload: string(workload), Records: o.Records, Batch: batch}
 	t, err := o.newTail(ctx, workload, o.Records)
 	if err != nil {
-		return c, err
+		return c, nil, err
 	}
 	defer func() { err = errors.Join(err, t.remove(ctx)) }()
 	var lives, replays []meter.Sample
@@ -85,46 +85,34 @@ func (o Options) replayed(ctx context.Context, workload load.Workload) (_ result
 	for range o.Rounds {
 		live, err := o.live(ctx, t)
 		if err != nil {
-			return c, fmt.Errorf("live: %w", err)
+			return c, nil, fmt.Errorf("live: %w", err)
 		}
-		replay, _, err := o.replay(ctx, t)
+		replay, whole, err := o.replay(ctx, t)
 		if err != nil {
-			return c, err
+			return c, nil, err
 		}
 		lives, replays, ratios = append(lives, live), append(replays, replay), append(ratios, replay.Rate/live.Rate)
+		seconds = append(seconds, whole)
 	}
 	c.Apply, c.Replay, c.Ratio = o.records(lives), o.records(replays), result.SpreadOf(ratios)
-	return c, nil
+	return c, seconds, nil
 }
 
-// lengths measures recoveries with tails of inserts of all lengths.
-func (o Options) lengths(ctx context.Context) (result.Scale, error) {
-	records := []int{o.Records / step / step, o.Records / step, o.Records}
-	seconds := make([][]float64, len(records))
-	units := make([]float64, 0, len(records))
-	for i, n := range records {
-		units = append(units, float64(n))
-		if err := o.length(ctx, n, &seconds[i]); err != nil {
-			return result.Scale{}, err
-		}
-	}
-	return scaleOf(units, seconds), nil
-}
-
-func (o Options) length(ctx context.Context, records int, seconds *[]float64) (err error) {
+// length gives the seconds of recoveries with a tail of so many inserts.
+func (o Options) length(ctx context.Context, records int) (seconds []float64, err error) {
 	t, err := o.newTail(ctx, load.Inserts, records)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, t.remove(ctx)) }()
 	for range o.Rounds {
 		_, whole, err := o.replay(ctx, t)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		*seconds = append(*seconds, whole)
+		seconds = append(seconds, whole)
 	}
-	return nil
+	return seconds, nil
 }
 
 // replay measures a recovery with a tail: the replay, and the seconds of the whole.

@@ -5,8 +5,8 @@
 //
 // What the command asks of the database and of the broker is numbered on the wire. At each number something goes wrong, in one
 // of three forms; then the same command is given again and must end with the rows, sequences, positions and the one life of a
-// recovery that nothing disturbed. A fault that was never reached fails. A run gives each number one form, and the forms change
-// from run to run; -every-form gives each number every form.
+// recovery that nothing disturbed. A fault that was never reached fails. A run gives each number that is unlike others one form, and the
+// forms change from run to run; -every-effect gives each number every form.
 package recovery_test
 
 import (
@@ -29,13 +29,13 @@ import (
 
 // What the drills of this process share, made before the first of them.
 var (
-	tidemark  string // the command's binary
-	everyForm bool
-	turn      int // of the forms; below 0: any
+	tidemark    string // the command's binary
+	everyEffect bool
+	turn        int // of the forms; below 0: any
 )
 
 func TestMain(m *testing.M) {
-	flag.BoolVar(&everyForm, "every-form", false, "break each effect in every form, not in one")
+	flag.BoolVar(&everyEffect, "every-effect", false, "break every effect, in every form; takes most of an hour")
 	flag.IntVar(&turn, "turn", -1, "0, 1 or 2: with which form the first effect begins; below 0: with any")
 	goleak.VerifyTestMain(runner{m})
 }

@@ -1,0 +1,30 @@
+// Command recover is the function that brings a lost target back: a person invokes it, or the state machine beside it, which
+// calls it again as long as its reply says to go on.
+package main
+
+import (
+	"context"
+	stdlog "log"
+	"log/slog"
+	"os"
+
+	"github.com/aws/aws-lambda-go/lambda"
+)
+
+// version is the release; the build sets it.
+var version = "development"
+
+func main() {
+	// At SIGTERM the sessions of the database end, and with them its locks: a machine that is put away says no goodbye.
+	ctx, stop := context.WithCancel(context.Background())
+	log := slog.New(slog.NewJSONHandler(os.Stdout, nil))
+	h, err := assemble(os.Stdout)
+	if err != nil {
+		log.LogAttrs(ctx, slog.LevelError, "cannot start", describe(err)...)
+		stop()
+		os.Exit(1)
+	}
+	h.announce(ctx)
+	stdlog.SetFlags(0) // the runtime prints a failed invocation as JSON, behind whatever stands in front
+	lambda.StartWithOptions(h, lambda.WithContext(ctx), lambda.WithEnableSIGTERM(stop))
+}
