@@ -34,24 +34,6 @@ type opened struct {
 	Close   func()
 }
 
-// FailedError is what the function fails with when a person must look: the runtime reports the type's name.
-type FailedError struct{ err error }
-
-// Error is class, message and hint in one line.
-func (f *FailedError) Error() string { return fault.Line(f.err) }
-
-// Unwrap gives the error.
-func (f *FailedError) Unwrap() error { return f.err }
-
-// RetryableError is what the function fails with when the same event may go on: the runtime reports the type's name.
-type RetryableError struct{ err error }
-
-// Error is class, message and hint in one line.
-func (r *RetryableError) Error() string { return fault.Line(r.err) }
-
-// Unwrap gives the error.
-func (r *RetryableError) Unwrap() error { return r.err }
-
 func (h *handler) announce(ctx context.Context) {
 	h.log.LogAttrs(ctx, slog.LevelInfo, "recover ready: nothing is written unless an event says dry_run false", slog.String("version", version))
 }
@@ -81,7 +63,7 @@ func (h *handler) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	if reply.Outcome == refused {
 		level = slog.LevelError
 	}
-	h.log.LogAttrs(ctx, level, "recovery: "+reply.Outcome, reply.attributes()...)
+	h.log.LogAttrs(ctx, level, "recovery slice done", reply.attributes()...)
 	return json.Marshal(reply)
 }
 
@@ -146,11 +128,4 @@ func (h *handler) actor(ctx context.Context) string {
 		actor += ", request " + invocation.AwsRequestID
 	}
 	return actor
-}
-
-func describe(err error) []slog.Attr {
-	return []slog.Attr{
-		slog.String("class", fault.ClassOf(err).String()), slog.String("error", err.Error()),
-		slog.String("hint", fault.HintOf(err)),
-	}
 }

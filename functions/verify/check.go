@@ -29,9 +29,8 @@ func (h *handler) check(ctx context.Context, asked event, left time.Duration, re
 	m := choice.Manifest
 	reply.Manifest, reply.RunID = m.String(), m.Run
 	subject := wiring.Subject(m, choice.Body, before(ctx, past, m), "")
-	if most := int64(left.Seconds()) * readRate; toRead(asked, subject) > most {
-		reply.Outcome, reply.Handover = handover, asked.command()
-		reply.Why = fmt.Sprintf("%d bytes are to be read, and in the time of an invocation about %d can be", toRead(asked, subject), most)
+	if why := tooMuch(asked, subject, left); why != "" {
+		reply.Outcome, reply.Handover, reply.Why = handover, asked.command(), why
 		return h.age(ctx, reply)
 	}
 	options := verify.Options{Level: asked.Level, Share: asked.Share, Seed: seed(), NewUnpacker: h.unpackers}
@@ -57,17 +56,21 @@ func (h *handler) check(ctx context.Context, asked event, left time.Duration, re
 // readRate is how many bytes a second a function gets from a store and through its checks, at the least.
 const readRate = 20 << 20
 
-// toRead is about how many bytes a look reads.
-func toRead(asked event, s verify.Subject) (n int64) {
+// tooMuch says why a look does not fit into the time that is left; nothing when it does.
+func tooMuch(asked event, s verify.Subject, left time.Duration) string {
 	if asked.Level != verify.Hash {
-		return 0
+		return ""
 	}
+	n, most := int64(0), int64(left.Seconds())*readRate
 	for _, t := range s.Body.Tables {
 		for _, c := range t.Chunks {
 			n += c.Object.Size
 		}
 	}
-	return n / int64(verify.All) * int64(asked.Share) * int64(len(s.Places))
+	if n = n / int64(verify.All) * int64(asked.Share) * int64(len(s.Places)); n <= most {
+		return ""
+	}
+	return fmt.Sprintf("about %d bytes are to be read, and in the time that is left %d can be", n, most)
 }
 
 // seed chooses other objects every time.

@@ -167,7 +167,7 @@ func (f *function) rotten(t *testing.T) {
 		t.Fatal(err)
 	}
 	content[len(content)/2] ^= 1
-	if err := errors.Join(os.Chmod(f.body, 0o600), os.WriteFile(f.body, content, 0o600)); err != nil {
+	if err := errors.Join(os.Chmod(f.body, 0o600), os.WriteFile(f.body, content, 0o600)); err != nil { //nolint:gosec // a path of this test's own
 		t.Fatal(err)
 	}
 }
@@ -182,6 +182,26 @@ func TestHandsOver(t *testing.T) {
 		got := f.invoke(t, ctx, `{"level":"hash","sample":"100%"}`)
 		if got.Outcome != handover || got.Handover != "tidemark verify --level hash --sample 100%" || got.Why == "" || len(got.Stored) > 0 {
 			t.Errorf("got %+v", got)
+		}
+	})
+	t.Run("ByHowMuchIsToBeRead", func(t *testing.T) {
+		t.Parallel()
+		s := verify.Subject{Places: make([]verify.Place, 2)}
+		s.Body.Tables = []body.Table{{Chunks: []body.Chunk{{Object: manifest.Object{Size: 1000 * readRate}}}}}
+		fivePercent := verify.All / 20
+		for _, c := range []struct {
+			asked event
+			left  time.Duration
+			fits  bool
+		}{
+			{event{verify.Hash, fivePercent}, 101 * time.Second, true},
+			{event{verify.Hash, fivePercent}, 99 * time.Second, false},
+			{event{verify.Hash, verify.All}, 14 * time.Minute, false},
+			{event{Level: verify.Files}, time.Second, true},
+		} {
+			if why := tooMuch(c.asked, s, c.left); (why == "") != c.fits {
+				t.Errorf("%+v within %s: got %q", c.asked, c.left, why)
+			}
 		}
 	})
 	t.Run("ARehearsalWithoutBrokers", func(t *testing.T) {

@@ -35,7 +35,7 @@ func (r *run) countLive(ctx context.Context) error {
 // endAt ends the replay of every partition where the live target stands: at 0 where it has no checkpoint. Of topics that the
 // manifest does not know, nobody can ask for an end: there the log itself is taken to end.
 func (r *run) endAt(ctx context.Context, base, live body.Cut) error {
-	ends, flows, topics := position.Cut{}, flowsOf(base), topicsOf(base)
+	ends, flows := position.Cut{}, flowsOf(base)
 	for _, flow := range flowsOf(live) {
 		if !slices.Contains(flows, flow) {
 			r.outcome.Warnings = append(r.outcome.Warnings,
@@ -43,33 +43,38 @@ func (r *run) endAt(ctx context.Context, base, live body.Cut) error {
 		}
 	}
 	for _, flow := range flows {
-		names := slices.Concat(r.Recovery.Flows[flow], topicsOf(of(base, flow)))
-		described, err := r.Recovery.Log.Topics(ctx, names)
+		topics, err := r.Recovery.Log.Topics(ctx, slices.Concat(r.Recovery.Flows[flow], topicsOf(of(base, flow))))
+		if err == nil {
+			err = stand(ends, topics, live.Offsets(flow))
+		}
 		if err != nil {
-			return fmt.Errorf("ask where the replay ends: %w", err)
-		}
-		stands := live.Offsets(flow)
-		for name, topic := range described {
-			for number := range topic.Partitions {
-				p := position.Partition{Topic: name, Number: number}
-				if end, twice := ends[p]; twice && end != stands[p] {
-					return fault.New(fault.Misconfigured, "two flows read %s and stand apart in it: no cut is that of both", p).
-						WithHint("rehearse with --no-live, which compares with the archive alone")
-				}
-				ends[p] = stands[p]
-			}
+			return fmt.Errorf("ask where the replay of flow %s ends: %w", flow, err)
 		}
 	}
-	until, beyond := position.Cut{}, position.Cut{}
+	known, beyond := topicsOf(base), position.Cut{}
 	for p, end := range ends {
-		if slices.Contains(topics, p.Topic) {
-			until[p] = end
-		} else {
+		if !slices.Contains(known, p.Topic) {
 			beyond[p] = end
+			delete(ends, p)
 		}
 	}
-	r.Recovery.Until = inspection.End{Offsets: until}
+	r.Recovery.Until = inspection.End{Offsets: ends}
 	r.Recovery.Log = ending{r.Recovery.Log, beyond}
+	return nil
+}
+
+// stand adds where a flow stands in every partition of its topics.
+func stand(ends position.Cut, topics map[string]inspection.Topic, at position.Cut) error {
+	for name, topic := range topics {
+		for number := range topic.Partitions {
+			p := position.Partition{Topic: name, Number: number}
+			if end, twice := ends[p]; twice && end != at[p] {
+				return fault.New(fault.Misconfigured, "two flows read %s and stand apart in it: no cut is that of both", p).
+					WithHint("rehearse with --no-live, which compares with the archive alone")
+			}
+			ends[p] = at[p]
+		}
+	}
 	return nil
 }
 
@@ -154,7 +159,8 @@ func (r *run) compareLive(after State) {
 	}
 	flows := flowsOf(r.outcome.Plan.Choice.Body.Cut)
 	for _, s := range census.ComparePositions(r.live.Cut, after.Cut) {
-		if slices.Contains(flows, s.Flow) && !(s.Want == nil && *s.Got == 0) {
+		none := s.Want == nil && *s.Got == 0 // a partition of which the live target has seen nothing yet
+		if slices.Contains(flows, s.Flow) && !none {
 			r.outcome.Differences = append(r.outcome.Differences, Difference{Phase: Compare, Shift: &s})
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"tidemark/shared/apply"
 	"tidemark/shared/position"
 	"tidemark/shared/record"
 	"tidemark/shared/recovery"
@@ -19,11 +18,17 @@ type observed struct {
 	restored func(ctx context.Context, base recovery.Base) error
 	took     time.Duration // of the restore
 	counting time.Duration // of what came after it
+	ends     position.Cut  // of the replay
 	point    time.Time
 }
 
 // Restore brings the base in and has it looked at. See recovery.Database.
 func (d *observed) Restore(ctx context.Context, base recovery.Base) (recovery.Restored, error) {
+	d.ends = position.Cut{}
+	for _, p := range base.Try.Ends {
+		at := position.Partition{Topic: p.Topic, Number: p.Partition}
+		d.ends[at] = max(d.ends[at], p.NextOffset)
+	}
 	began := d.now()
 	done, err := d.Database.Restore(ctx, base)
 	ended := d.now()
@@ -35,39 +40,38 @@ func (d *observed) Restore(ctx context.Context, base recovery.Base) (recovery.Re
 	return done, err
 }
 
-type newApplier = func(flow string, life position.Incarnation) (recovery.Applier, error)
+// watched is a log whose records' times are noted.
+type watched struct {
+	recovery.Log
 
-func (d *observed) applier(of newApplier) newApplier {
-	return func(flow string, life position.Incarnation) (recovery.Applier, error) {
-		applier, err := of(flow, life)
-		if err != nil {
-			return nil, err
-		}
-		return timed{applier, d}, nil
-	}
+	by *observed
 }
 
-// timed notes the times of records that were applied.
+// Open reads partitions. See recovery.Log.
+func (l watched) Open(ctx context.Context, from position.Cut) (recovery.Tail, error) {
+	tail, err := l.Log.Open(ctx, from)
+	if err != nil {
+		return nil, err
+	}
+	return timed{tail, l.by}, nil
+}
+
+// timed notes the times of records below the end of the replay: all of them are applied, or the rehearsal fails.
 type timed struct {
-	recovery.Applier
+	recovery.Tail
 
-	of *observed
+	by *observed
 }
 
-// Apply applies records. See recovery.Applier.
-func (t timed) Apply(ctx context.Context, batch record.Batch) (apply.Outcome, error) {
-	outcome, err := t.Applier.Apply(ctx, batch)
-	for _, p := range outcome.Partitions {
-		for _, run := range batch {
-			if run.Partition != p.Partition {
-				continue
-			}
-			for i := range run.Records {
-				if rec := &run.Records[i]; rec.Offset < p.Next && rec.Time.After(t.of.point) {
-					t.of.point = rec.Time
-				}
+// Next gives the records that came next. See recovery.Tail.
+func (t timed) Next(ctx context.Context) (record.Batch, position.Cut, error) {
+	batch, reached, err := t.Tail.Next(ctx)
+	for _, run := range batch {
+		for i := range run.Records {
+			if rec := &run.Records[i]; rec.Offset < t.by.ends[run.Partition] && rec.Time.After(t.by.point) {
+				t.by.point = rec.Time
 			}
 		}
 	}
-	return outcome, err
+	return batch, reached, err
 }

@@ -145,7 +145,7 @@ func (r *run) countArchive(ctx context.Context) (err error) {
 func (r *run) recover(ctx context.Context) error {
 	s := &observed{Database: r.Recovery.Database, now: r.now, restored: r.compareBase}
 	o := r.Recovery
-	o.Database, o.Applier = s, s.applier(o.Applier)
+	o.Database, o.Log = s, watched{o.Log, s}
 	began := r.now()
 	report, err := recovery.Run(ctx, o)
 	r.outcome.Took = r.now().Sub(began) - s.counting

@@ -191,6 +191,41 @@ func TestAnHonestRehearsalIsVerified(t *testing.T) {
 	}
 }
 
+// TestMeasuresTheRecoveryAlone: what is counted for the comparison takes a recovery no time.
+func TestMeasuresTheRecoveryAlone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	o := w.options(t)
+	scratch := o.Scratch
+	o.Scratch = counted{func() rehearsal.State {
+		w.Pass(time.Minute)
+		state, _ := scratch.Read(t.Context(), nil)
+		return state
+	}}
+	o.Recovery.Database = slow{o.Recovery.Database, w}
+	got, err := rehearsal.Run(t.Context(), o)
+	if err != nil || got.Took != 3*time.Second || got.Restore != 2*time.Second || got.Ended.Sub(got.Begun) < 2*time.Minute {
+		t.Errorf("got %s with a restore of %s, %v; want 3s and 2s", got.Took, got.Restore, err)
+	}
+}
+
+// slow is a database that takes 2 s to restore and 1 s to settle.
+type slow struct {
+	recovery.Database
+
+	world *world
+}
+
+func (d slow) Restore(ctx context.Context, b recovery.Base) (recovery.Restored, error) {
+	d.world.Pass(2 * time.Second)
+	return d.Database.Restore(ctx, b)
+}
+
+func (d slow) Settle(ctx context.Context, s recovery.Settlement) error {
+	d.world.Pass(time.Second)
+	return d.Database.Settle(ctx, s)
+}
+
 // TestARehearsalWithoutALiveTarget goes to the log's end, or as far as it is told, and compares with the archive.
 func TestARehearsalWithoutALiveTarget(t *testing.T) {
 	t.Parallel()
@@ -204,7 +239,7 @@ func TestARehearsalWithoutALiveTarget(t *testing.T) {
 	w.scratch = w.Database()
 	o = w.options(t)
 	o.Live, o.Recovery.Until = nil, inspection.End{Offsets: position.Cut{at(0): 5}}
-	if got, err = rehearsal.Run(t.Context(), o); err != nil || w.scratch.Positions(flow)[at(0)] != 5 {
+	if _, err = rehearsal.Run(t.Context(), o); err != nil || w.scratch.Positions(flow)[at(0)] != 5 {
 		t.Errorf("got %v, want orders/0 at 5", err)
 	}
 	o = w.options(t)

@@ -40,7 +40,7 @@ func newPlan(seed uint64, short bool) plan {
 	}
 	return plan{
 		seed: seed, rounds: 5, starts: 21, round: 2 * time.Second, single: 50_000, maximum: 500_000, probes: 2,
-		backup: 1000 * megabyte, recovery: 256 * megabyte, tail: 270_000,
+		backup: 1000 * megabyte, recovery: 384 * megabyte, tail: 270_000,
 	}
 }
 

@@ -53,7 +53,7 @@ func run(ctx context.Context, args []string, stderr io.Writer) int {
 	flags.StringVar(&o.profile, "profile", "", "only write profiles to this folder: of apply at 10,000 inserts a batch, with -only backup or recovery of those")
 	flags.StringVar(&o.only, "only", "", "measure only this part: apply, backup or recovery")
 	flags.IntVar(&o.backupSize, "backup-size", 0, "MB of the tables that are backed up; 0: 1000, in a short run 64")
-	flags.IntVar(&o.recoverySize, "recovery-size", 0, "MB of the tables that are recovered; 0: 256, in a short run 32")
+	flags.IntVar(&o.recoverySize, "recovery-size", 0, "MB of the tables that are recovered; 0: 384, in a short run 32")
 	flags.BoolVar(&o.check, "check", false, "compare the page instead of writing it")
 	flags.BoolVar(&o.short, "short", false, "measure less than a minute, to show that it works")
 	flags.Uint64Var(&o.seed, "seed", 1, "seed of the records")
@@ -137,12 +137,12 @@ func (o options) measure(ctx context.Context, progress io.Writer) error {
 	return write(o.out, text)
 }
 
-func read(path string) (result.Results, error) {
+func read(path string) (results result.Results, err error) {
 	text, err := os.ReadFile(path) //nolint:gosec // whoever runs the command names the file
 	if err != nil {
-		return result.Results{}, fmt.Errorf("read results: %w", err)
+		return results, fmt.Errorf("read results: %w", err)
 	}
-	return result.Decode(text)
+	return results, results.Decode(text)
 }
 
 func (o options) writePage() error {

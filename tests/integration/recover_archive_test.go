@@ -3,6 +3,7 @@
 package integration_test
 
 import (
+	"net"
 	"os"
 	"path/filepath"
 	"testing"
@@ -102,6 +103,17 @@ func archives(t *testing.T, l *loss) {
 			v.remove(t, "objects")
 			shows(t, v.recovers(t, 0, nil), [2]int{0, 30})
 		},
+		"ThePrimaryIsAway": func(t *testing.T) {
+			t.Parallel()
+			v := l.variant(map[string]string{
+				"TIDEMARK_ARCHIVE":            "minio://" + nobody(t) + "/gone?region=us-east-1&tls=false",
+				"TIDEMARK_ARCHIVE_ACCESS_KEY": "nobody", "TIDEMARK_ARCHIVE_SECRET_KEY": "nobodys",
+				"TIDEMARK_ARCHIVE_SECONDARY": "file://" + copyTree(t, secondary),
+			})
+			db := v.recovers(t, 21, []string{"primary"}) // whose word decides which life is taken
+			v.tidemark(t, db, 0, []string{"is live in life 2"}, "recover", "--mint-in-secondary")
+			shows(t, db, [2]int{0, 30})
+		},
 		"ThePrimaryIsStale": func(t *testing.T) {
 			t.Parallel()
 			v := l.copied(t, map[string]string{"TIDEMARK_ARCHIVE_SECONDARY": "file://" + copyTree(t, secondary)})
@@ -126,6 +138,17 @@ func (l *loss) flipObjects(t *testing.T) {
 			flip(t, path)
 		}
 	}
+}
+
+// nobody is an address at which nobody listens.
+func nobody(t *testing.T) string {
+	t.Helper()
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }() // it is for its number alone
+	return listener.Addr().String()
 }
 
 // remove takes files away from the archive.

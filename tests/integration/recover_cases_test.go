@@ -13,6 +13,7 @@ func TestRecoverCases(t *testing.T) {
 		"Log/TrimmedBelowTheCut":             trimmed,
 		"Log/TopicMadeAnew":                  topicOfAnotherID,
 		"Log/TopicMadeAnewAndShorter":        topicShorter,
+		"Log/TopicMadeAnewAndLonger":         topicLonger,
 		"Log/TopicGone":                      topicGone,
 		"Log/PartitionsAdded":                partitionsAdded,
 		"Log/TombstonesExpired":              tombstonesExpired,

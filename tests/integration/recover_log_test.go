@@ -70,6 +70,15 @@ func topicOfAnotherID(t *testing.T, l *loss) {
 	l.refuses(t, 14, []string{"topic_recreated"})
 }
 
+// topicLonger knows no id of the topic, as a target that a function alone has written.
+func topicLonger(t *testing.T, l *loss) {
+	t.Helper()
+	l = l.backedUp(t, 1)
+	l.makeAnew(t)
+	l.publish(t, 0, entries(100, 125)...)
+	l.refuses(t, 14, []string{"topic_recreated"})
+}
+
 func topicShorter(t *testing.T, l *loss) {
 	t.Helper()
 	l = l.backedUp(t, 1)

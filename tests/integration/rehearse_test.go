@@ -3,7 +3,9 @@
 package integration_test
 
 import (
+	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -31,6 +33,29 @@ func (l *loss) stored(t *testing.T) (names []string) {
 	return names
 }
 
+// interrupted stops a rehearsal as a person does, as soon as its database is there: that is gone afterwards.
+func (l *loss) interrupted(t *testing.T, scratch string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), l.binary, "rehearse") //nolint:gosec // the binary under test
+	for name, value := range l.env {
+		cmd.Env = append(cmd.Env, name+"="+value)
+	}
+	cmd.Env = append(cmd.Env, "TIDEMARK_DATABASE_URL="+l.db.URL)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "the scratch database is there", func(context.Context) (bool, error) {
+		return l.db.Copy(t, scratch) == "1\n", nil //nolint:contextcheck // it has the test's own
+	})
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // its exit code says it
+	if code, left := cmd.ProcessState.ExitCode(), l.db.Copy(t, scratch); code != 130 || left != "0\n" {
+		t.Errorf("exit code %d, %s databases are left", code, left)
+	}
+}
+
 // TestRehearse recovers beside a target that goes on applying: at the cut at which it was read both have the same rows, and
 // nothing of it was touched.
 func TestRehearse(t *testing.T) {
@@ -39,7 +64,7 @@ func TestRehearse(t *testing.T) {
 	text, err := os.ReadFile(l.flowFile)
 	if err == nil { // the topic's name does not lead to the table, and the records do
 		text = append([]byte("routes:\n  - {from: TestRehearse.entries, to: shop.entries}\n"), text...)
-		err = os.WriteFile(l.flowFile, text, 0o600)
+		err = os.WriteFile(l.flowFile, text, 0o600) //nolint:gosec // a path of this test's own
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -83,6 +108,7 @@ func TestRehearse(t *testing.T) {
 	l.db.Exec(t, "UPDATE shop.entries SET note = 'by hand' WHERE id = 7")
 	l.tidemark(t, l.db, 13, []string{": failed", `difference: beside the live target: table "shop.entries"`}, "rehearse")
 
+	l.interrupted(t, scratch)
 	other := postgrestest.Empty(t)
 	l.env["TIDEMARK_SCRATCH_DATABASE_URL"] = other.URL
 	until := l.topics[0] + "/0=60"

@@ -2,15 +2,12 @@ package rehearsals
 
 import (
 	"context"
-	"time"
 
 	"tidemark/cmd/tidemark/exit"
+	"tidemark/shared/fault"
 	"tidemark/shared/manifest"
 	"tidemark/shared/manifest/body"
-	"tidemark/shared/position"
-	"tidemark/shared/record"
 	"tidemark/shared/recovery"
-	"tidemark/shared/recovery/inspection"
 	"tidemark/shared/rehearsal"
 )
 
@@ -48,52 +45,10 @@ func (t markedTables) Read(ctx context.Context, tables []body.Table) (rehearsal.
 	return state, exit.FromDatabase(err)
 }
 
-// markedLog marks what the brokers refuse.
-type markedLog struct{ log recovery.Log }
-
-// ClusterID names the cluster. See recovery.Log.
-func (l markedLog) ClusterID(ctx context.Context) (string, error) {
-	id, err := l.log.ClusterID(ctx)
-	return id, exit.Kafka(err)
-}
-
-// Topics describes topics. See recovery.Log.
-func (l markedLog) Topics(ctx context.Context, names []string) (map[string]inspection.Topic, error) {
-	topics, err := l.log.Topics(ctx, names)
-	return topics, exit.Kafka(err)
-}
-
-// Bounds gives where partitions begin and end. See recovery.Log.
-func (l markedLog) Bounds(ctx context.Context, of []position.Partition) (map[position.Partition]inspection.Bounds, error) {
-	bounds, err := l.log.Bounds(ctx, of)
-	return bounds, exit.Kafka(err)
-}
-
-// EpochEnd is the offset behind the last record of a leader epoch. See recovery.Log.
-func (l markedLog) EpochEnd(ctx context.Context, p position.Partition, epoch int32) (position.Offset, error) {
-	end, err := l.log.EpochEnd(ctx, p, epoch)
-	return end, exit.Kafka(err)
-}
-
-// OffsetAt finds a time. See recovery.Log.
-func (l markedLog) OffsetAt(ctx context.Context, p position.Partition, at time.Time) (position.Offset, error) {
-	offset, err := l.log.OffsetAt(ctx, p, at)
-	return offset, exit.Kafka(err)
-}
-
-// Open reads partitions. See recovery.Log.
-func (l markedLog) Open(ctx context.Context, from position.Cut) (recovery.Tail, error) {
-	tail, err := l.log.Open(ctx, from)
-	if err != nil {
-		return nil, exit.Kafka(err)
+// opening marks what kept a rehearsal from being put together: what no configuration mends came from a server.
+func opening(err error) error {
+	if fault.Is(err, fault.Misconfigured) {
+		return err
 	}
-	return markedTail{tail}, nil
-}
-
-type markedTail struct{ recovery.Tail }
-
-// Next gives the records that came next. See recovery.Tail.
-func (t markedTail) Next(ctx context.Context) (record.Batch, position.Cut, error) {
-	batch, reached, err := t.Tail.Next(ctx)
-	return batch, reached, exit.Kafka(err)
+	return exit.Database(err)
 }

@@ -22,11 +22,25 @@ const prefix = "tidemark_rehearsal_"
 // Name is the database's for a run.
 func Name(run string) string { return prefix + strings.ReplaceAll(run, "-", "") }
 
-// Create makes an empty database beside the one at an address.
+// Database is a database at an address. It connects when it is asked.
+type Database struct{ at *pgx.ConnConfig }
+
+// At is the database at an address, which it leaves as it is.
+func At(address *pgx.ConnConfig) *Database { return &Database{address.Copy()} }
+
+// Name is what the address calls it.
+func (d *Database) Name() string { return d.at.Database }
+
+// HasAddressOf says whether both have one address, without asking anybody.
+func (d *Database) HasAddressOf(other *Database) bool {
+	return d.at.Host == other.at.Host && d.at.Port == other.at.Port && d.at.Database == other.at.Database
+}
+
+// Create makes an empty database beside this one.
 //
 // Errors: fault.Misconfigured without the right to; fault.Retryable when the server is away.
-func Create(ctx context.Context, beside *pgx.ConnConfig, name string) error {
-	err := act(ctx, beside, func(conn *pgx.Conn) error {
+func (d *Database) Create(ctx context.Context, name string) error {
+	err := d.act(ctx, func(conn *pgx.Conn) error {
 		locale, err := localeOf(ctx, conn)
 		if err != nil {
 			return err
@@ -42,11 +56,11 @@ func Create(ctx context.Context, beside *pgx.ConnConfig, name string) error {
 }
 
 // Drop drops a database that Create made, whoever is connected to it. One that is gone is no error.
-func Drop(ctx context.Context, beside *pgx.ConnConfig, name string) error {
+func (d *Database) Drop(ctx context.Context, name string) error {
 	if !strings.HasPrefix(name, prefix) {
 		return fault.New(fault.Bug, "drop database %q, which was not made to be dropped", name)
 	}
-	err := act(ctx, beside, func(conn *pgx.Conn) error {
+	err := d.act(ctx, func(conn *pgx.Conn) error {
 		_, err := conn.Exec(ctx, "DROP DATABASE IF EXISTS "+postgres.QuoteName(name)+" WITH (FORCE)")
 		return err
 	})
@@ -56,8 +70,8 @@ func Drop(ctx context.Context, beside *pgx.ConnConfig, name string) error {
 	return nil
 }
 
-func act(ctx context.Context, address *pgx.ConnConfig, what func(*pgx.Conn) error) error {
-	conn, err := postgres.Connect(ctx, address.Copy())
+func (d *Database) act(ctx context.Context, what func(*pgx.Conn) error) error {
+	conn, err := postgres.Connect(ctx, d.at.Copy())
 	if err != nil {
 		return postgres.Classify(err)
 	}
@@ -96,9 +110,9 @@ type Identity struct {
 	OID     uint32    // of the database
 }
 
-// Identify asks a database who it is.
-func Identify(ctx context.Context, address *pgx.ConnConfig) (i Identity, err error) {
-	err = act(ctx, address, func(conn *pgx.Conn) error {
+// Identify asks the database who it is.
+func (d *Database) Identify(ctx context.Context) (i Identity, err error) {
+	err = d.act(ctx, func(conn *pgx.Conn) error {
 		var may bool
 		err := conn.QueryRow(ctx, `SELECT pg_postmaster_start_time(), oid, has_function_privilege('pg_control_system()', 'EXECUTE')
 			FROM pg_catalog.pg_database WHERE datname = current_database()`).Scan(&i.Started, &i.OID, &may)

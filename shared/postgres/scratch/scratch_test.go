@@ -25,7 +25,8 @@ func TestCreate(t *testing.T) {
 	ctx, db := t.Context(), postgrestest.Empty(t)
 	at := addressOf(t, db)
 	name := scratch.Name(strings.ReplaceAll(at.Database, "_", "-"))
-	if err := scratch.Create(ctx, at, name); err != nil {
+	own := scratch.At(at)
+	if err := own.Create(ctx, name); err != nil {
 		t.Fatal(fault.Line(err))
 	}
 	const facts = "SELECT count(*), count(DISTINCT (encoding, datcollate, datctype)) FROM pg_database WHERE datname IN (current_database(), '"
@@ -34,15 +35,15 @@ func TestCreate(t *testing.T) {
 	}
 	other := at.Copy()
 	other.Database = name
-	one, err := scratch.Identify(ctx, at)
+	one, err := own.Identify(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
-	two, err := scratch.Identify(ctx, other)
+	two, err := scratch.At(other).Identify(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := scratch.Identify(ctx, at)
+	again, err := own.Identify(ctx)
 	if err != nil || one.System == "" || one.Is(two) || !one.Is(again) {
 		t.Errorf("got %+v and %+v, want them told apart (%v)", one, two, err)
 	}
@@ -50,13 +51,16 @@ func TestCreate(t *testing.T) {
 	if !one.Is(again) {
 		t.Error("a role that may not ask for the cluster is not told that both are one")
 	}
-	if err := scratch.Drop(ctx, at, at.Database); !fault.Is(err, fault.Bug) {
+	if err := own.Drop(ctx, at.Database); !fault.Is(err, fault.Bug) {
 		t.Errorf("got %v, want a refusal to drop what was not made here", err)
 	}
 	for range 2 {
-		if err := scratch.Drop(ctx, at, name); err != nil {
+		if err := own.Drop(ctx, name); err != nil {
 			t.Error(err)
 		}
+	}
+	if scratch.At(other).HasAddressOf(own) || !scratch.At(at).HasAddressOf(own) || own.Name() != at.Database {
+		t.Error("addresses are not told apart")
 	}
 	if got := db.Copy(t, facts+name+"')"); got != "1\t1\n" {
 		t.Errorf("got %q, want it gone", got)

@@ -34,6 +34,9 @@ func (in *inspection) judge(ctx context.Context, p body.Partition) (Tally, *refu
 	if refused, err := in.sameEpoch(ctx, at, p); refused != nil || err != nil {
 		return t, refused, err
 	}
+	if refused, err := in.sameHistory(ctx, at, p, bounds); refused != nil || err != nil {
+		return t, refused, err
+	}
 	if refused := in.tombstones(p, in.topics[p.Topic]); refused != nil {
 		return t, refused, nil
 	}
@@ -176,6 +179,29 @@ func (in *inspection) sameEpoch(ctx context.Context, at position.Partition, p bo
 		return shorter("leader epoch %d of %s ends at %d, the manifest stands at %d", *p.LeaderEpoch, at, end, p.NextOffset), nil
 	}
 	return nil, nil //nolint:nilnil // it agrees
+}
+
+// sameHistory refuses a log of whose topic nobody wrote down the id, as a function does not that asks no broker, and that has a
+// record below the cut which is younger than any that the target applied: another log has the name. Live apply judges so too.
+func (in *inspection) sameHistory(
+	ctx context.Context, at position.Partition, p body.Partition, bounds Bounds,
+) (*refusal.Error, error) {
+	const lastYear = 9999 // of a ledger: what claims a later time stands there with that
+	if p.TopicID != "" || p.RecordTime == nil || p.RecordTime.Year() >= lastYear || p.NextOffset <= bounds.Start {
+		return nil, nil //nolint:nilnil // it is known by its id, or nothing below the cut is left to judge by
+	}
+	younger := p.RecordTime.Truncate(time.Millisecond).Add(time.Millisecond) // records know milliseconds only
+	found, err := in.Log.OffsetAt(ctx, at, younger)
+	if err != nil {
+		return nil, fmt.Errorf("ask for a record of %s that is younger than the manifest's: %w", at, err)
+	}
+	if found >= min(p.NextOffset, bounds.Stable) {
+		return nil, nil //nolint:nilnil // what is younger came behind the cut
+	}
+	return &refusal.Error{
+		Name: refusal.TopicRecreated, What: fmt.Sprintf("%s has a record at %d that is younger than any that the target has, which stands at %d",
+			at, found, p.NextOffset),
+	}, nil
 }
 
 // tombstones refuses a compacted topic whose deletes may be gone, although its offsets look as if nothing was.

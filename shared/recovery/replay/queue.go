@@ -55,7 +55,7 @@ func (h heads) Less(i, j int) bool {
 func (h heads) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
 
 // Push is heap.Interface's.
-func (h *heads) Push(one any) { *h = append(*h, one.(*head)) } //nolint:forcetypeassert // the only type that comes
+func (h *heads) Push(one any) { *h = append(*h, one.(*head)) } //nolint:errcheck,forcetypeassert // the only type that comes
 
 // Pop is heap.Interface's.
 func (h *heads) Pop() any {

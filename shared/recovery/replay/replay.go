@@ -217,19 +217,8 @@ func (r *replay) drain(ctx context.Context) error {
 
 // merge takes the oldest records of the partitions that do not wait for others, until one of them has none and is to be read on.
 func (r *replay) merge() record.Batch {
+	open, complete := r.open()
 	all := r.ending || r.full()
-	var open heads
-	complete := true // every partition that was not read to its end has a record
-	for p, end := range r.Ends {
-		switch queue := r.queues[p].left(); {
-		case r.waits[p] != nil:
-		case len(queue) > 0:
-			open = append(open, &head{partition: p, queue: queue, more: r.reached[p] < end})
-		default:
-			complete = complete && r.reached[p] >= end
-		}
-	}
-	heap.Init(&open)
 	var batch record.Batch
 	for count := 0; count < batchRecords && len(open) > 0 && (complete || all); {
 		first := open[0]
@@ -253,6 +242,23 @@ func (r *replay) merge() record.Batch {
 	}
 	slices.SortFunc(batch, func(a, b record.Run) int { return a.Partition.Compare(b.Partition) })
 	return batch
+}
+
+// open are the queues that have records and do not wait for others', and whether every partition that was not read to its end
+// has a record.
+func (r *replay) open() (open heads, complete bool) {
+	complete = true
+	for p, end := range r.Ends {
+		switch queue := r.queues[p].left(); {
+		case r.waits[p] != nil:
+		case len(queue) > 0:
+			open = append(open, &head{partition: p, queue: queue, more: r.reached[p] < end})
+		default:
+			complete = complete && r.reached[p] >= end
+		}
+	}
+	heap.Init(&open)
+	return open, complete
 }
 
 // apply applies a batch until all of it is in, or until the rest waits for another partition's record. That is put aside until

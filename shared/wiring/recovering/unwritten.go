@@ -37,7 +37,7 @@ func (r *Recovery) unwritten(b body.Body) (tables []string, unsure string) {
 	}
 	for _, t := range b.Tables {
 		if t.Schema != b.Snapshot.LedgerSchema && !written[nameOf(t.Name)] && t.Rows > 0 {
-			tables = append(tables, t.Name.String())
+			tables = append(tables, t.String())
 		}
 	}
 	return tables, ""

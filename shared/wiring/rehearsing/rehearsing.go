@@ -10,14 +10,13 @@ import (
 	"context"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"tidemark/shared/archive/attestation"
 	"tidemark/shared/config"
 	"tidemark/shared/manifest/body"
 	"tidemark/shared/postgres"
 	"tidemark/shared/postgres/address"
 	"tidemark/shared/postgres/digest"
+	"tidemark/shared/postgres/scratch"
 	"tidemark/shared/recovery"
 	"tidemark/shared/rehearsal"
 	"tidemark/shared/verify"
@@ -45,7 +44,7 @@ type Rehearsal struct {
 
 	recovery *recovering.Recovery
 	attest   attestation.Options
-	server   *pgx.ConnConfig // where the made database is dropped
+	server   *scratch.Database // beside which the made database is dropped
 	request  Request
 }
 
@@ -54,21 +53,22 @@ type Rehearsal struct {
 // Errors: fault.Misconfigured, also for a scratch database that is the live target's; fault.Retryable when a server or a service
 // that holds a key is away.
 func Open(ctx context.Context, c *config.Recovery, log recovery.Log, request Request) (*Rehearsal, error) {
-	live, err := address.Parse(c.Database.Reveal(), c.ConnectTimeout)
+	at, err := address.Parse(c.Database.Reveal(), c.ConnectTimeout)
 	if err != nil {
 		return nil, err
 	}
-	postgres.LogInWith(&live.Config, login.Database(&c.Process, request.Now))
+	postgres.LogInWith(&at.Config, login.Database(&c.Process, request.Now))
+	live := scratch.At(at)
 	s, err := place(ctx, c, live, request)
 	if err != nil {
 		return nil, err
 	}
-	r := &Rehearsal{Database: s.at.Database, Made: s.made && !request.DryRun, server: live, request: request}
+	r := &Rehearsal{Database: s.database.Name(), Made: s.made && !request.DryRun, server: live, request: request}
 	if err := r.assemble(ctx, c, s, log); err != nil {
 		return nil, joined(err, r.Close(ctx))
 	}
 	if !request.NoLive {
-		r.Options.Live = r.counted(live, c)
+		r.Options.Live = tables{digest.New(at, counting(c, request))}
 	}
 	return r, nil
 }
@@ -91,7 +91,7 @@ func (r *Rehearsal) assemble(ctx context.Context, c *config.Recovery, s site, lo
 		return err
 	}
 	r.Options = rehearsal.Options{
-		Recovery: o, Scratch: r.counted(s.at, c),
+		Recovery: o, Scratch: s.counted,
 		Check: func(ctx context.Context, plan recovery.Plan) (verify.Outcome, error) {
 			if err := r.recovery.Covers(plan); err != nil {
 				return verify.Outcome{}, err
@@ -109,13 +109,12 @@ type nowhere struct{ recovery.Database }
 // Look finds nothing. See recovery.Database.
 func (nowhere) Look(context.Context) (recovery.Found, error) { return recovery.Found{}, nil }
 
-// counted is a database whose tables are counted.
-func (r *Rehearsal) counted(at *pgx.ConnConfig, c *config.Recovery) rehearsal.Tables {
-	return tables{digest.New(at, digest.Options{
-		LedgerSchema: c.LedgerSchema, ConnectTimeout: c.ConnectTimeout, Jobs: r.request.Jobs,
-	})}
+// counting is how tables are counted.
+func counting(c *config.Recovery, request Request) digest.Options {
+	return digest.Options{LedgerSchema: c.LedgerSchema, ConnectTimeout: c.ConnectTimeout, Jobs: request.Jobs}
 }
 
+// tables is a database whose tables are counted.
 type tables struct{ database *digest.Database }
 
 // Read counts tables. See rehearsal.Tables.

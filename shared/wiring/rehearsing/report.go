@@ -2,10 +2,10 @@ package rehearsing
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
-	"errors"
 	"tidemark/shared/archive/attestation"
 	"tidemark/shared/archive/notice/verification"
 	"tidemark/shared/fault"

@@ -5,13 +5,12 @@ import (
 	"errors"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"tidemark/shared/config"
 	"tidemark/shared/config/connstring"
 	"tidemark/shared/fault"
 	"tidemark/shared/postgres"
 	"tidemark/shared/postgres/address"
+	"tidemark/shared/postgres/digest"
 	"tidemark/shared/postgres/scratch"
 	"tidemark/shared/recovery/refusal"
 	"tidemark/shared/secret"
@@ -21,13 +20,14 @@ import (
 
 // site is the scratch database.
 type site struct {
-	process config.Process // of whoever works on it
-	at      *pgx.ConnConfig
-	made    bool
+	process  config.Process // of whoever works on it
+	database *scratch.Database
+	counted  tables
+	made     bool
 }
 
 // place finds the scratch database that the environment names, or makes one beside the live target.
-func place(ctx context.Context, c *config.Recovery, live *pgx.ConnConfig, request Request) (s site, err error) {
+func place(ctx context.Context, c *config.Recovery, live *scratch.Database, request Request) (s site, err error) {
 	s.process = c.Process
 	if s.process.Database = c.Scratch; c.Scratch.IsZero() {
 		name := scratch.Name(wiring.NewRunID().String())
@@ -36,33 +36,35 @@ func place(ctx context.Context, c *config.Recovery, live *pgx.ConnConfig, reques
 		}
 		s.made = true
 	}
-	if s.at, err = address.Parse(s.process.Database.Reveal(), c.ConnectTimeout); err != nil {
+	at, err := address.Parse(s.process.Database.Reveal(), c.ConnectTimeout)
+	if err != nil {
 		return s, err
 	}
-	if s.at.Password != "" && !s.made { // it has a login of its own
+	if at.Password != "" && !s.made { // it has a login of its own
 		s.process.DatabaseSecret, s.process.DatabaseIAM = secret.Name{}, false
 	}
-	postgres.LogInWith(&s.at.Config, login.Database(&s.process, request.Now))
-	if s.made && request.DryRun {
+	postgres.LogInWith(&at.Config, login.Database(&s.process, request.Now))
+	s.database, s.counted = scratch.At(at), tables{digest.New(at, counting(c, request))}
+	switch {
+	case !s.made:
+		return s, apart(ctx, s.database, live, request)
+	case request.DryRun:
 		return s, nil
 	}
-	if s.made {
-		return s, scratch.Create(ctx, live, s.at.Database)
-	}
-	return s, apart(ctx, s.at, live, request)
+	return s, live.Create(ctx, s.database.Name())
 }
 
 // apart refuses a scratch database that is the live target's. A live target that does not answer is another one than a scratch
 // database that does.
-func apart(ctx context.Context, at, live *pgx.ConnConfig, request Request) error {
-	if at.Host == live.Host && at.Port == live.Port && at.Database == live.Database {
+func apart(ctx context.Context, at, live *scratch.Database, request Request) error {
+	if at.HasAddressOf(live) {
 		return same()
 	}
-	own, err := scratch.Identify(ctx, at)
+	own, err := at.Identify(ctx)
 	if err != nil {
 		return err
 	}
-	other, err := scratch.Identify(ctx, live)
+	other, err := live.Identify(ctx)
 	switch {
 	case err != nil && request.NoLive:
 		return nil
@@ -94,7 +96,7 @@ func (r *Rehearsal) Close(ctx context.Context) error {
 	if !r.Made || r.request.Keep {
 		return nil
 	}
-	return scratch.Drop(ctx, r.server, r.Database)
+	return r.server.Drop(ctx, r.Database)
 }
 
 func joined(err, also error) error {

@@ -25,8 +25,8 @@ import (
 
 // Target is the target of every database, and Schema that of its ledger.
 const (
-	Target position.TargetID = "bench"
-	Schema                   = "tidemark"
+	Target = position.TargetID("bench")
+	Schema = "tidemark"
 )
 
 // Database is a database of its own.

@@ -75,12 +75,11 @@ func sampleRecovery(m result.Machine, tables []result.BackupTable) *result.Recov
 			Jobs: jobs, Bare: of(100), Restore: of(100 * share), Whole: at(3), Analyze: at(0.5), Ratio: at(share), AnalyzedRatio: at(share + 0.1),
 		}
 	}
-	scale := func(unit, each, further float64) result.Scale {
-		s := result.Scale{PerUnit: at(each), Further: further}
-		for n, took := range []float64{0.5, 1, 2.5} {
-			s.Steps = append(s.Steps, result.Step{Units: unit * []float64{1, 3, 9}[n], Seconds: at(took)})
+	steps := func(unit, each float64) []result.Step {
+		return []result.Step{
+			{Units: unit, Seconds: at(0.5), PerUnit: at(1)}, {Units: 3 * unit, Seconds: at(1), PerUnit: at(0.66)},
+			{Units: 9 * unit, Seconds: at(2.5), PerUnit: at(each)},
 		}
-		return s
 	}
 	return &result.Recovery{
 		Machine: m, Tables: tables, MB: 256, Bases: []result.BaseCell{cell(1, 0.9), cell(2, 0.89)},
@@ -88,7 +87,7 @@ func sampleRecovery(m result.Machine, tables []result.BackupTable) *result.Recov
 			{Workload: "insert", Records: 270_000, Batch: 10_000, Replay: side(95_000), Apply: side(100_000), Ratio: at(0.95)},
 			{Workload: "mixed", Records: 270_000, Batch: 10_000, Replay: side(80_000), Apply: side(90_000), Ratio: at(0.89)},
 		},
-		Sizes: scale(28.4, 0.56, 1), Tails: scale(30_000, 1.11, 1.2),
+		Sizes: steps(28.4, 0.56), Tails: steps(30_000, 1.11),
 	}
 }
 

@@ -85,19 +85,24 @@ func replays(b *strings.Builder, cells []result.ReplayCell) {
 }
 
 // scale says whether the time of a recovery grows with its size and no faster.
-func scale(b *strings.Builder, what, unit string, s result.Scale) {
-	if len(s.Steps) == 0 {
+func scale(b *strings.Builder, what, unit string, steps []result.Step) {
+	const least = 3
+	if len(steps) < least {
 		return
 	}
 	paragraph(b, "The whole recovery, from choosing the manifest to a live target, by the size of the %s:", what)
-	head(b, "rrr", unit, "s", "µs each")
-	for _, step := range s.Steps {
-		each := step.Seconds.Median / step.Units * 1e6
-		row(b, plain(step.Units), between(step.Seconds, fixed(2)), plain(each))
+	head(b, "rrrl", unit, "s", "µs each", "each / each of the smallest")
+	for _, s := range steps {
+		row(b, plain(s.Units), between(s.Seconds, fixed(2)), plain(s.Seconds.Median/s.Units*mega), ratio(s.PerUnit))
 	}
-	last := s.Steps[len(s.Steps)-1]
+	further := func(i int) float64 {
+		return (steps[i].Seconds.Median - steps[i-1].Seconds.Median) / (steps[i].Units - steps[i-1].Units)
+	}
+	last := len(steps) - 1
 	head(b, "lrll", "figure", "measured", "goal", "")
-	row(b, fmt.Sprintf("a unit in the largest %s / in the smallest, %.0f times smaller", what, last.Units/s.Steps[0].Units),
-		ratio(s.PerUnit), fmt.Sprintf("≤ %.2f", mostPerUnit), verdict(s.PerUnit.Median <= mostPerUnit))
-	row(b, "a further unit: last step / first step, without what every recovery takes", fixed(2)(s.Further), "", "")
+	row(b, fmt.Sprintf("what a unit takes in the largest %s, by what it takes in the smallest", what), ratio(steps[last].PerUnit),
+		fmt.Sprintf("≤ %.2f", mostPerUnit), verdict(steps[last].PerUnit.Median <= mostPerUnit))
+	row(b, "the same of each further unit, without what a recovery takes whatever its size is", fixed(2)(further(last)/further(1)), "", "")
 }
+
+const mega = 1e6

@@ -30,11 +30,8 @@ type Options struct {
 // jobs is with how many connections bases are restored.
 func jobs() []int { return []int{1, 2} }
 
-// The three sizes of everything are the whole, a third and a ninth of it.
-const (
-	sizes = 3
-	step  = 3
-)
+// step is how much larger each of three sizes is than the one before.
+const step = 3
 
 // Measure measures everything. The caller says on which machine.
 func Measure(ctx context.Context, o Options) (result.Recovery, error) {
@@ -47,31 +44,27 @@ func Measure(ctx context.Context, o Options) (result.Recovery, error) {
 
 // bases measures restores of the largest base beside the bare side, and of all sizes.
 func (o Options) bases(ctx context.Context, r *result.Recovery) (err error) {
-	var all []*base
+	var all []*base // the smallest first
 	defer func() {
 		for _, b := range all {
 			err = errors.Join(err, b.remove(ctx))
 		}
 	}()
-	for i, size := 0, o.Size; i < sizes; i, size = i+1, size/step {
+	var units []float64
+	for _, size := range []int{o.Size / step / step, o.Size / step, o.Size} {
 		b, err := o.newBase(ctx, size)
 		if err != nil {
 			return err
 		}
-		all = append([]*base{b}, all...)
+		all, units = append(all, b), append(units, megabytes(b.original.Bytes))
 	}
-	largest := all[sizes-1]
+	largest := all[len(all)-1]
 	r.Tables, r.MB = largest.original.Describe(), megabytes(largest.original.Bytes)
 	o.Say("recovery: %d tables, %.0f MB", len(r.Tables), r.MB)
-	rounds := map[int][]restored{}
-	whole := make([][]float64, sizes)
+	rounds, whole := map[int][]restored{}, make([][]float64, len(all))
 	for range o.Rounds {
-		for i, b := range all[:sizes-1] {
-			one, err := o.restore(ctx, b, 1)
-			if err != nil {
-				return err
-			}
-			whole[i] = append(whole[i], one.whole.Seconds)
+		if err := o.smaller(ctx, all, whole); err != nil {
+			return err
 		}
 		for _, n := range jobs() {
 			one, err := o.round(ctx, largest, n)
@@ -82,15 +75,27 @@ func (o Options) bases(ctx context.Context, r *result.Recovery) (err error) {
 		}
 	}
 	for _, one := range rounds[1] {
-		whole[sizes-1] = append(whole[sizes-1], one.whole.Seconds)
+		whole[len(all)-1] = append(whole[len(all)-1], one.whole.Seconds)
 	}
+	r.Sizes = stepsOf(units, whole)
 	for _, n := range jobs() {
 		c := o.baseCell(n, rounds[n])
 		o.Say("base, %d jobs: %.0f MB/s, %.2f of COPY and keys, %.2f with ANALYZE", n, c.Restore.Rate.Median, c.Ratio.Median,
 			c.AnalyzedRatio.Median)
 		r.Bases = append(r.Bases, c)
 	}
-	r.Sizes = scaleOf([]float64{megabytes(all[0].original.Bytes), megabytes(all[1].original.Bytes), r.MB}, whole)
+	return nil
+}
+
+// smaller measures recoveries of all bases but the largest.
+func (o Options) smaller(ctx context.Context, all []*base, whole [][]float64) error {
+	for i, b := range all[:len(all)-1] {
+		one, err := o.restore(ctx, b, 1)
+		if err != nil {
+			return err
+		}
+		whole[i] = append(whole[i], one.whole.Seconds)
+	}
 	return nil
 }
 
@@ -116,7 +121,7 @@ func (o Options) tails(ctx context.Context, r *result.Recovery) error {
 			units, whole = append(units, float64(o.Records)), append(whole, seconds)
 		}
 	}
-	r.Tails = scaleOf(units, whole)
+	r.Tails = stepsOf(units, whole)
 	return nil
 }
 
@@ -191,23 +196,17 @@ func spread[T any](all []T, of func(T) float64) result.Spread {
 	return result.SpreadOf(values)
 }
 
-// scaleOf takes seconds by size and round.
-func scaleOf(units []float64, seconds [][]float64) result.Scale {
-	var s result.Scale
+// stepsOf takes seconds by size and round.
+func stepsOf(units []float64, seconds [][]float64) []result.Step {
+	steps := make([]result.Step, 0, len(units))
 	for i, n := range units {
-		s.Steps = append(s.Steps, result.Step{Units: n, Seconds: result.SpreadOf(seconds[i])})
+		each := make([]float64, 0, len(seconds[i]))
+		for round, s := range seconds[i] {
+			each = append(each, s/n/(seconds[0][round]/units[0]))
+		}
+		steps = append(steps, result.Step{Units: n, Seconds: result.SpreadOf(seconds[i]), PerUnit: result.SpreadOf(each)})
 	}
-	last := len(units) - 1
-	each := make([]float64, 0, len(seconds[0]))
-	for i := range seconds[0] {
-		each = append(each, seconds[last][i]/units[last]/(seconds[0][i]/units[0]))
-	}
-	s.PerUnit = result.SpreadOf(each)
-	further := func(i int) float64 {
-		return (s.Steps[i].Seconds.Median - s.Steps[i-1].Seconds.Median) / (units[i] - units[i-1])
-	}
-	s.Further = result.Round(further(last) / further(last-1))
-	return s
+	return steps
 }
 
 const (

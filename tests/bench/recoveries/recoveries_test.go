@@ -52,9 +52,10 @@ func TestMeasure(t *testing.T) {
 			t.Errorf("%s: %+v", c.Workload, c)
 		}
 	}
-	for name, s := range map[string]result.Scale{"sizes": got.Sizes, "tails": got.Tails} {
-		positive(name, map[string]result.Spread{"first": s.Steps[0].Seconds, "last": s.Steps[2].Seconds, "a unit": s.PerUnit})
-		if ratio := s.Steps[2].Units / s.Steps[0].Units; ratio < 8 || ratio > 10 {
+	for name, steps := range map[string][]result.Step{"sizes": got.Sizes, "tails": got.Tails} {
+		first, last := steps[0], steps[2]
+		positive(name, map[string]result.Spread{"first": first.Seconds, "last": last.Seconds, "a unit": last.PerUnit})
+		if ratio := last.Units / first.Units; ratio < 8 || ratio > 10 {
 			t.Errorf("%s: the largest is %v times the smallest", name, ratio)
 		}
 	}
@@ -98,15 +99,13 @@ func TestRound(t *testing.T) {
 	}
 }
 
-func TestScaleOf(t *testing.T) {
+func TestStepsOf(t *testing.T) {
 	t.Parallel()
-	got := scaleOf([]float64{10, 30, 90}, [][]float64{{2, 2}, {4, 4}, {10, 9}}) // 1 s, and 0.1 s a unit
-	want := result.Scale{
-		Steps: []result.Step{
-			{Units: 10, Seconds: result.SpreadOf([]float64{2, 2})}, {Units: 30, Seconds: result.SpreadOf([]float64{4, 4})},
-			{Units: 90, Seconds: result.SpreadOf([]float64{10, 9})},
-		},
-		PerUnit: result.Spread{Median: 0.5278, Min: 0.5, Max: 0.5556}, Further: 0.9167,
+	got := stepsOf([]float64{10, 30, 90}, [][]float64{{2, 2}, {4, 4}, {10, 9}}) // 1 s, and 0.1 s a unit
+	want := []result.Step{
+		{Units: 10, Seconds: result.SpreadOf([]float64{2, 2}), PerUnit: result.SpreadOf([]float64{1, 1})},
+		{Units: 30, Seconds: result.SpreadOf([]float64{4, 4}), PerUnit: result.SpreadOf([]float64{2. / 3, 2. / 3})},
+		{Units: 90, Seconds: result.SpreadOf([]float64{10, 9}), PerUnit: result.SpreadOf([]float64{5. / 9, 0.5})},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -7,8 +7,8 @@ type Recovery struct {
 	MB      float64       `json:"mb"` // of all tables in COPY's binary form: what every rate counts
 	Bases   []BaseCell    `json:"bases"`
 	Replays []ReplayCell  `json:"replays"`
-	Sizes   Scale         `json:"sizes"` // of bases, in MB, without a tail
-	Tails   Scale         `json:"tails"` // of tails, in records, behind a base of one row
+	Sizes   []Step        `json:"sizes"` // of bases, in MB, without a tail, the smallest first
+	Tails   []Step        `json:"tails"` // of tails, in records, behind a base of one row, the shortest first
 }
 
 // BaseCell is one number of jobs.
@@ -34,18 +34,10 @@ type ReplayCell struct {
 	Ratio    Spread `json:"ratio"` // replay's rate by apply's, round by round
 }
 
-// Scale is what recoveries of several sizes took.
-type Scale struct {
-	Steps []Step `json:"steps"` // the smallest first
-	// PerUnit is what a unit takes in the largest by what it takes in the smallest, round by round.
-	PerUnit Spread `json:"per_unit"`
-	// Further is what each further unit takes between the last two by what it takes between the first two, of medians: what a
-	// recovery takes whatever its size is left out.
-	Further float64 `json:"further"`
-}
-
-// Step is one size.
+// Step is one size of what is recovered.
 type Step struct {
 	Units   float64 `json:"units"`
 	Seconds Spread  `json:"seconds"` // of the whole recovery
+	// PerUnit is what a unit takes here by what it takes in the smallest, round by round.
+	PerUnit Spread `json:"per_unit"`
 }

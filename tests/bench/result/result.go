@@ -145,7 +145,7 @@ func Round(value float64) float64 {
 }
 
 // Encode writes the document.
-func (r Results) Encode() ([]byte, error) {
+func (r *Results) Encode() ([]byte, error) {
 	text, err := json.MarshalIndent(r, "", " ")
 	if err != nil {
 		return nil, fmt.Errorf("encode results: %w", err)
@@ -154,12 +154,11 @@ func (r Results) Encode() ([]byte, error) {
 }
 
 // Decode reads a document. It refuses fields that it does not know, which an older page would leave out.
-func Decode(text []byte) (Results, error) {
-	var r Results
+func (r *Results) Decode(text []byte) error {
 	reader := json.NewDecoder(bytes.NewReader(text))
 	reader.DisallowUnknownFields()
-	if err := reader.Decode(&r); err != nil {
-		return r, fmt.Errorf("decode results: %w", err)
+	if err := reader.Decode(r); err != nil {
+		return fmt.Errorf("decode results: %w", err)
 	}
-	return r, nil
+	return nil
 }

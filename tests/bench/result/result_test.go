@@ -41,14 +41,15 @@ func TestResults(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := result.Decode(text)
+		var got result.Results
+		err = got.Decode(text)
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Errorf("%v (-want +got):\n%s", err, diff)
 		}
 	})
 	t.Run("RefuseUnknownFields", func(t *testing.T) {
 		t.Parallel()
-		if _, err := result.Decode([]byte(`{"machines":{}}`)); err == nil {
+		if err := new(result.Results).Decode([]byte(`{"machines":{}}`)); err == nil {
 			t.Error("no error")
 		}
 	})

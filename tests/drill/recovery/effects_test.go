@@ -43,7 +43,10 @@ func telling(effects []harness.Effect) (chosen []harness.Effect) {
 		}
 		before = e.Text
 	}
-	return append(chosen, effects[len(effects)-1])
+	if last := effects[len(effects)-1]; chosen[len(chosen)-1] != last {
+		chosen = append(chosen, last)
+	}
+	return chosen
 }
 
 // firstForm is the form with which this run begins.
@@ -63,6 +66,7 @@ func TestRecover(t *testing.T) {
 	w := newWorld(t)
 	t.Run("AtEveryStatement", func(t *testing.T) { t.Parallel(); atEveryStatement(t, w) })
 	t.Run("AgainAndAgain", func(t *testing.T) { t.Parallel(); againAndAgain(t, w) })
+	t.Run("AtOnce", func(t *testing.T) { t.Parallel(); atOnceInto(t, w) })
 }
 
 // atEveryStatement breaks the command at each statement that it sends, from the first look at the database to the
@@ -128,21 +132,28 @@ type sweep struct {
 func newSweep(t *testing.T, w *world) *sweep {
 	t.Helper()
 	s := &sweep{world: w, db: postgrestest.Empty(t), folder: linked(t, w.archive)}
-	address, err := url.Parse(s.db.URL)
+	s.reach(t, s.db.URL)
+	return s
+}
+
+// reach puts a proxy before a database and has the command go through it.
+func (s *sweep) reach(t *testing.T, database string) {
+	t.Helper()
+	address, err := url.Parse(database)
 	if err != nil {
 		t.Fatal("the database's address is no URL")
 	}
-	if s.proxy, err = harness.Listen(t.Context(), address.Host); err != nil {
+	proxy, err := harness.Listen(t.Context(), address.Host)
+	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := s.proxy.Close(); err != nil {
+		if err := proxy.Close(); err != nil {
 			t.Errorf("close the proxy: %v", err)
 		}
 	})
-	address.Host = s.proxy.Address()
-	s.url = address.String()
-	return s
+	address.Host = proxy.Address()
+	s.proxy, s.url = proxy, address.String()
 }
 
 // own is what the command is told of this sweep.
