@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tidemark/cmd/tidemark/exit"
+	"tidemark/cmd/tidemark/origin"
 	"tidemark/shared/config"
 	"tidemark/shared/wiring/recovering"
 )
@@ -25,7 +26,7 @@ func (f *Flags) Open(ctx context.Context, actor, tool string) (*recovering.Recov
 	if err != nil {
 		return nil, nil, exit.Kafka(err)
 	}
-	opened, err := recovering.New(ctx, &environment, f.flows, markedLog{log}, time.Now)
+	opened, err := recovering.New(ctx, &environment, f.flows, origin.Log(log), time.Now)
 	if err != nil {
 		log.Close()
 		return nil, nil, exit.Archive(err)
@@ -42,7 +43,7 @@ func (f *Flags) Open(ctx context.Context, actor, tool string) (*recovering.Recov
 		return nil, nil, err
 	}
 	f.into.apply(o)
-	o.Database, o.Checkpoints, o.Applier = markedDatabase{o.Database}, markedCheckpoints{o.Checkpoints}, markedAppliers(o.Applier)
+	o.Database, o.Checkpoints, o.Applier = origin.Database(o.Database), origin.Checkpoints(o.Checkpoints), origin.Appliers(o.Applier)
 	if o.Manifest, err = find(ctx, o.Archive, f.manifest); err != nil {
 		closeAll()
 		return nil, nil, exit.Archive(err)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"tidemark/cmd/tidemark/exit"
+	"tidemark/cmd/tidemark/origin"
 	"tidemark/shared/recovery"
 	"tidemark/shared/recovery/switchover"
 )
@@ -32,7 +33,7 @@ func (s *Switching) Prepare(
 	if err != nil {
 		return nil, exit.Usage(err)
 	}
-	parts.Groups = markedGroups{parts.Groups}
+	parts.Groups = origin.Groups(parts.Groups)
 	s.acts = switchover.New(parts)
 	if len(kept) > 0 {
 		s.record, err = switchover.ParseRecord(kept)

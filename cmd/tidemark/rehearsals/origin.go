@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"tidemark/cmd/tidemark/exit"
+	"tidemark/cmd/tidemark/origin"
 	"tidemark/shared/fault"
-	"tidemark/shared/manifest"
 	"tidemark/shared/manifest/body"
 	"tidemark/shared/recovery"
 	"tidemark/shared/rehearsal"
@@ -25,14 +25,7 @@ type markedDatabase struct{ recovery.Database }
 
 // Restore brings the base in. See recovery.Database.
 func (d markedDatabase) Restore(ctx context.Context, b recovery.Base) (recovery.Restored, error) {
-	fetch := b.Fetch
-	b.Fetch = func(ctx context.Context, object manifest.Object) ([]byte, error) {
-		plain, err := fetch(ctx, object)
-		if err != nil {
-			err = exit.Archive(err)
-		}
-		return plain, err
-	}
+	b.Fetch = origin.Fetch(b.Fetch)
 	return d.Database.Restore(ctx, b)
 }
 

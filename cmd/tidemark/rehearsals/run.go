@@ -9,6 +9,7 @@ import (
 
 	"tidemark/cmd/tidemark/backups"
 	"tidemark/cmd/tidemark/exit"
+	"tidemark/cmd/tidemark/origin"
 	"tidemark/cmd/tidemark/recoveries"
 	"tidemark/shared/config"
 	"tidemark/shared/rehearsal"
@@ -32,7 +33,7 @@ func (a *asked) run(cmd *cobra.Command) (err error) {
 		return exit.Kafka(err)
 	}
 	defer log.Close()
-	r, err := rehearsing.Open(ctx, &environment, markedLog{log}, rehearsing.Request{
+	r, err := rehearsing.Open(ctx, &environment, origin.Log(log), rehearsing.Request{
 		Files: a.flows, NoLive: a.noLive || len(a.until) > 0, Jobs: a.jobs, Keep: a.keep, DryRun: a.dryRun, Actor: a.actor(), Tool: a.tool,
 		Now: time.Now,
 	})

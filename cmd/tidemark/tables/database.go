@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"tidemark/cmd/tidemark/exit"
-	"tidemark/shared/manifest"
+	"tidemark/cmd/tidemark/origin"
 	"tidemark/shared/recovery"
 	"tidemark/shared/recovery/extraction"
 )
@@ -20,14 +20,7 @@ func (d markedDatabase) Outline(ctx context.Context, r extraction.Request) (extr
 
 // Extract makes the tables. See extraction.Database.
 func (d markedDatabase) Extract(ctx context.Context, r extraction.Request) (recovery.Restored, error) {
-	fetch := r.Fetch
-	r.Fetch = func(ctx context.Context, object manifest.Object) ([]byte, error) {
-		plain, err := fetch(ctx, object)
-		if err != nil {
-			err = exit.Archive(err)
-		}
-		return plain, err
-	}
+	r.Fetch = origin.Fetch(r.Fetch)
 	done, err := d.Database.Extract(ctx, r)
 	return done, exit.FromDatabase(err)
 }

@@ -167,7 +167,7 @@ func (in *inspection) partitions() body.Cut {
 	if in.Earlier != nil {
 		return in.began(known)
 	}
-	for flow, topics := range in.reads() {
+	for flow, topics := range in.subscriptions() {
 		for topic := range topics {
 			for number := range in.topics[topic].Partitions {
 				added := body.Partition{Flow: flow, Topic: topic, Partition: number}
@@ -194,8 +194,8 @@ func (in *inspection) began(known map[place]body.Partition) body.Cut {
 	return all
 }
 
-// reads are the topics of each flow: those that the manifest knows and those of its file.
-func (in *inspection) reads() map[string]map[string]bool {
+// subscriptions are the topics of each flow: those that the manifest knows and those of its file.
+func (in *inspection) subscriptions() map[string]map[string]bool {
 	reads := map[string]map[string]bool{}
 	add := func(flow, topic string) {
 		if reads[flow] == nil {

@@ -77,7 +77,7 @@ func (o Options) Fits(ctx context.Context, _ history.Manifest, b body.Body) erro
 		}
 	}
 	for p := range o.Until.Offsets {
-		if !named[p] && !hasTopic(b.Cut, p.Topic) {
+		if !named[p] && !hasTopic(b.Cut, p.Topic) && !o.reads(p.Topic) {
 			return fault.New(fault.Misconfigured, "--until names %s, and no flow of the manifest reads that topic", p).
 				WithHint("name TOPIC/PARTITION as tidemark recover --dry-run shows them")
 		}
@@ -93,6 +93,16 @@ type Held struct {
 	Partition int32           `json:"partition"`
 	From      position.Offset `json:"from,string"`  // where the checkpoint stands
 	Until     position.Offset `json:"until,string"` // where the log ended when the recovery began
+}
+
+// reads says whether a flow file names a topic.
+func (o Options) reads(topic string) bool {
+	for _, topics := range o.Flows {
+		if slices.Contains(topics, topic) {
+			return true
+		}
+	}
+	return false
 }
 
 func hasTopic(cut body.Cut, topic string) bool {

@@ -36,7 +36,7 @@ func (r *Recovery) unwritten(b body.Body) (tables []string, unsure string) {
 			strings.Join(unclear, ", "))
 	}
 	for _, t := range b.Tables {
-		if t.Schema != b.Snapshot.LedgerSchema && !written[nameOf(t.Name)] && t.Rows > 0 {
+		if t.Schema != b.Snapshot.LedgerSchema && !written[nameOf(t.Name)] {
 			tables = append(tables, t.String())
 		}
 	}

@@ -66,6 +66,7 @@ func TestRecover(t *testing.T) {
 	w := newWorld(t)
 	t.Run("AtEveryStatement", func(t *testing.T) { t.Parallel(); atEveryStatement(t, w) })
 	t.Run("AgainAndAgain", func(t *testing.T) { t.Parallel(); againAndAgain(t, w) })
+	t.Run("AtEveryRequest", func(t *testing.T) { t.Parallel(); atEveryRequest(t, w) })
 	t.Run("AtOnce", func(t *testing.T) { t.Parallel(); atOnceInto(t, w) })
 }
 

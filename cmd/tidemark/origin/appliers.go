@@ -1,4 +1,4 @@
-package recoveries
+package origin
 
 import (
 	"context"
@@ -13,8 +13,8 @@ import (
 
 type newApplier = func(flow string, life position.Incarnation) (recovery.Applier, error)
 
-// markedAppliers mark what refuses a record: the database, or the record's meaning in it.
-func markedAppliers(of newApplier) newApplier {
+// Appliers mark what refuses a record: the database, or the record's meaning in it.
+func Appliers(of newApplier) newApplier {
 	return func(flow string, life position.Incarnation) (recovery.Applier, error) {
 		applier, err := of(flow, life)
 		if err != nil {

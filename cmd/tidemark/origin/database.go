@@ -1,4 +1,4 @@
-package recoveries
+package origin
 
 import (
 	"context"
@@ -10,10 +10,14 @@ import (
 	"tidemark/shared/recovery"
 )
 
-// markedDatabase marks what the database refuses. What an archive said meanwhile stays the archive's.
+// Database marks what the database refuses. What an archive said meanwhile stays the archive's.
+func Database(d recovery.Database) recovery.Database { return markedDatabase{d} }
+
 type markedDatabase struct{ recovery.Database }
 
-// markedCheckpoints mark what the database refuses.
+// Checkpoints mark what the database refuses.
+func Checkpoints(c recovery.Checkpoints) recovery.Checkpoints { return markedCheckpoints{c} }
+
 type markedCheckpoints struct{ recovery.Checkpoints }
 
 // Look says what is there. See recovery.Database.
@@ -29,17 +33,24 @@ func (d markedDatabase) Claim(ctx context.Context, t recovery.Try) error {
 
 // Restore brings the base in. See recovery.Database.
 func (d markedDatabase) Restore(ctx context.Context, b recovery.Base) (recovery.Restored, error) {
-	fetch := b.Fetch
-	b.Fetch = func(ctx context.Context, object manifest.Object) ([]byte, error) {
-		plain, err := fetch(ctx, object)
+	b.Fetch = Fetch(b.Fetch)
+	restored, err := d.Database.Restore(ctx, b)
+	return restored, exit.FromDatabase(err)
+}
+
+// Fetch marks what an archive says while a base comes.
+func Fetch(of Fetcher) Fetcher {
+	return func(ctx context.Context, object manifest.Object) ([]byte, error) {
+		plain, err := of(ctx, object)
 		if err != nil {
 			err = exit.Archive(err)
 		}
 		return plain, err
 	}
-	restored, err := d.Database.Restore(ctx, b)
-	return restored, exit.FromDatabase(err)
 }
+
+// Fetcher gives the plain bytes of an object.
+type Fetcher = func(ctx context.Context, object manifest.Object) ([]byte, error)
 
 // Positions are where the flow's partitions stand. See recovery.Checkpoints.
 func (d markedCheckpoints) Positions(ctx context.Context, flow string) (position.Cut, error) {

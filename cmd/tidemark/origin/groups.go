@@ -1,4 +1,4 @@
-package recoveries
+package origin
 
 import (
 	"context"
@@ -8,7 +8,9 @@ import (
 	"tidemark/shared/recovery/switchover"
 )
 
-// markedGroups marks what the brokers refuse.
+// Groups mark what the brokers refuse.
+func Groups(g switchover.Groups) switchover.Groups { return markedGroups{g} }
+
 type markedGroups struct{ groups switchover.Groups }
 
 // Committed is where a group stands. See switchover.Groups.

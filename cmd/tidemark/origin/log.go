@@ -1,4 +1,8 @@
-package recoveries
+// Package origin owns whose word an error is that a recovery ends with: the brokers', the database's, or an archive's that was
+// asked meanwhile. The exit code hangs on it.
+//
+// It decides nothing and changes no error's class. No state.
+package origin
 
 import (
 	"context"
@@ -11,7 +15,9 @@ import (
 	"tidemark/shared/recovery/inspection"
 )
 
-// markedLog marks what the brokers refuse.
+// Log marks what the brokers refuse.
+func Log(log recovery.Log) recovery.Log { return markedLog{log} }
+
 type markedLog struct{ log recovery.Log }
 
 // ClusterID names the cluster. See recovery.Log.

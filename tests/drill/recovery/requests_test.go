@@ -1,0 +1,67 @@
+//go:build drill
+
+package recovery_test
+
+import (
+	"fmt"
+	"testing"
+)
+
+// atEveryRequest breaks each request that the command sends to the broker, in three forms: lost, its answer lost, the command
+// killed. The client asks again for much of it, so that the command may come through; it never says so without having the rows.
+// How often a client asks depends on when answers come: a recovery that needs fewer requests than the undisturbed one may miss
+// the last of them.
+func atEveryRequest(t *testing.T, w *world) {
+	t.Helper()
+	s := newSweep(t, w)
+	proxy := newWire(t, w.cluster.Addresses()[0])
+	proxy.arm(wireFault{})
+	command := func() map[string]string {
+		env := s.own()
+		env["TIDEMARK_DATABASE_URL"], env["TIDEMARK_KAFKA_BROKERS"] = s.db.URL, proxy.listener.Addr().String()
+		return env
+	}
+	s.run(t, 0, command(), recovering()...)
+	s.want = state(t, s.db)
+	requests, _ := proxy.seen()
+	first, missed, told := firstForm(t), 0, map[string]int{}
+	for i, name := range requests {
+		for which, form := range forms() {
+			number := i + 1
+			if !due(number, which, first) {
+				continue
+			}
+			s.reset(t)
+			started := make(chan *process, 1)
+			fault := wireFault{number: number, after: which > 0}
+			if form.killed {
+				fault.act = func() { (<-started).kill() }
+			}
+			proxy.arm(fault)
+			p := s.start(t, command(), recovering()...)
+			started <- p
+			code := p.wait(t)
+			_, fired := proxy.seen()
+			proxy.arm(wireFault{})
+			switch {
+			case !fired:
+				missed++
+			case form.killed != (code == -1), code != -1 && code != 0 && code != 31:
+				t.Fatalf("request %d %s, %s: exit code %d: %s", number, name, form.name, code, &p.errors)
+			}
+			s.alone(t)
+			if live := s.live(t); live != (code == 0) {
+				t.Errorf("request %d %s, %s: exit code %d, live: %v", number, name, form.name, code, live)
+			}
+			s.goesOn(t)
+			if told[fmt.Sprintf("%s: exit %d", form.name, code)]++; t.Failed() {
+				t.Fatalf("at request %d %s, %s", number, name, form.name)
+			}
+		}
+	}
+	t.Logf("%d requests %v: %v, %d missed", len(requests), requests, told, missed)
+	const most = 10 // in a hundred
+	if len(requests) < 10 || missed*100 > most*len(requests) {
+		t.Errorf("of %d requests %d were not reached", len(requests), missed)
+	}
+}
