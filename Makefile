@@ -106,7 +106,7 @@ demo: ## Show Tidemark at work against services that it starts and stops itself
 mutants: ## Break each law of the ledger in turn: its named test must turn red
 	go run ./tests/mutants
 
-bench: ## Measure apply and backup beside a bare COPY and write docs/performance.md; takes minutes and wants the machine for itself
+bench: ## Measure apply, backup and recovery beside a bare COPY and write docs/performance.md; takes minutes and wants the machine for itself
 	go run ./tests/bench -out tests/bench/results.json
 	go run ./tests/bench -from tests/bench/results.json -page docs/performance.md
 

@@ -70,7 +70,7 @@ func (r *restoring) analyze(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Run(ctx, "SET statement_timeout = 0; SET client_min_messages = error"); err != nil {
+	if err := s.Run(ctx, "SET statement_timeout = 0; SET client_min_messages = error; SET synchronous_commit = off"); err != nil {
 		return claim.Classify(err)
 	}
 	if err := s.Run(ctx, "ANALYZE"); err != nil {

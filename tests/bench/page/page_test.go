@@ -77,7 +77,8 @@ func sampleRecovery(m result.Machine, tables []result.BackupTable) *result.Recov
 	}
 	steps := func(unit, each float64) []result.Step {
 		return []result.Step{
-			{Units: unit, Seconds: at(0.5), PerUnit: at(1)}, {Units: 3 * unit, Seconds: at(1), PerUnit: at(0.66)},
+			{Units: unit, Seconds: at(0.5), PerUnit: at(1)},
+			{Units: 3 * unit, Seconds: at(1), PerUnit: at(0.66)},
 			{Units: 9 * unit, Seconds: at(2.5), PerUnit: at(each)},
 		}
 	}
