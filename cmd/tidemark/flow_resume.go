@@ -25,7 +25,8 @@ func newFlowResume() *cobra.Command {
 		Long: "A recovery that was asked to stop before the log's end leaves its flows held. --replay lets them go on where they stand:\n" +
 			"all that lies behind is applied. --skip leaves out for good what the log had behind that point when the recovery began,\n" +
 			"and goes on with what came later; that is signed and written to the archive before, so that no later recovery brings it\n" +
-			"back, and needs TIDEMARK_SIGNING_KEYS. The target is live again when no flow is held any more.",
+			"back, and needs TIDEMARK_SIGNING_KEYS. Both ask the archive first: a life that is over is not made live, and what was\n" +
+			"left out before is not applied. The target is live again when no flow is held any more.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if replay == (strings.TrimSpace(skip) != "") {

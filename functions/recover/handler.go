@@ -98,10 +98,8 @@ func (h *handler) slice(ctx context.Context, begun time.Time, asked event) (repl
 	done, err := recovery.Run(work, o)
 	state := apply.StateRestoring
 	switch {
-	case err == nil && done.Try.Held != nil:
-		reply.Outcome, state = recovered, apply.StateHeld
 	case err == nil:
-		reply.Outcome, state = recovered, apply.StateLive
+		reply.Outcome, state = recovered, done.State
 	case ctx.Err() == nil && errors.Is(work.Err(), context.DeadlineExceeded):
 		reply.Outcome, reply.Continue, reply.Why, err = goOn, true, "the time of an invocation ended: "+err.Error(), nil
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"log/slog"
 
+	"tidemark/shared/apply"
 	"tidemark/shared/fault"
 	"tidemark/shared/manifest/body"
 	"tidemark/shared/position"
@@ -41,6 +42,7 @@ type plan struct {
 	Records  int64      `json:"records"` // to be replayed, about
 	Replays  []replays  `json:"replays"`
 	Gaps     []body.Gap `json:"gaps"`
+	Excluded []body.Gap `json:"excluded"` // that operators left out before
 	Warnings []string   `json:"warnings"`
 }
 
@@ -55,7 +57,7 @@ type replays struct {
 func planOf(p recovery.Plan) *plan {
 	form := &plan{
 		Settled: p.Settled, Tables: len(p.Choice.Body.Tables), Records: p.Records(), Replays: []replays{},
-		Gaps: append([]body.Gap{}, p.Gaps...), Warnings: append([]string{}, p.Warnings...),
+		Gaps: append([]body.Gap{}, p.Gaps...), Excluded: append([]body.Gap{}, p.Excluded...), Warnings: append([]string{}, p.Warnings...),
 	}
 	if p.Choice.Manifest.Seq > 0 {
 		form.Manifest = p.Choice.Manifest.String()
@@ -90,9 +92,13 @@ type report struct {
 }
 
 func reportOf(r recovery.Report, state string) *report {
+	held := 0
+	if state == string(apply.StateHeld) {
+		held = len(r.Try.Held)
+	}
 	return &report{
 		Run: r.Try.RunID.String(), Lineage: r.Try.Lineage.String(), State: state, Rows: r.Restored.Rows, Bytes: r.Restored.Bytes,
-		Replayed: r.Replayed, Restore: r.Restore.Seconds(), Replay: r.Replay.Seconds(), Held: len(r.Try.Held),
+		Replayed: r.Replayed, Restore: r.Restore.Seconds(), Replay: r.Replay.Seconds(), Held: held,
 		Warnings: append([]string{}, r.Warnings...),
 	}
 }

@@ -32,7 +32,7 @@ type Checkpoints interface {
 	Positions(ctx context.Context, flow string) (position.Cut, error)
 	// Pass gives each gap a row among the ledger's gaps and moves the flow's checkpoint to the gap's end, all in one transaction:
 	// everything below the gap is in, or is the mark of a transaction. A checkpoint that is missing stands at 0 and is made; none
-	// moves back. Called again it changes nothing.
+	// moves back. Called again it changes nothing. One without a How gets no row: the base has what lies in it.
 	Pass(ctx context.Context, t Try, gaps []body.Gap) error
 }
 
@@ -44,6 +44,8 @@ type Found struct {
 	Try      *Try // an earlier try that has not ended; nil: none
 	Restored bool // the base is in, as far as that try says
 	Settled  bool // the target is live, or held, by that try
+	// State is the target's as it is now, when it is settled: what a try left held may have been resumed since.
+	State apply.State
 }
 
 // Base is what is restored.

@@ -73,7 +73,7 @@ func (o Options) vanished(ctx context.Context, plan Plan, t Try, err error) erro
 
 // replayFlow replays a flow piece by piece: up to what may not be read, over it, and on.
 func (o Options) replayFlow(ctx context.Context, flow string, ends position.Cut, plan Plan, report *Report) (Replayed, error) {
-	f := flowReplay{Options: o, flow: flow, ends: ends, report: report, passes: slices.Concat(report.Try.Accepted, plan.Excluded)}
+	f := flowReplay{Options: o, flow: flow, ends: ends, report: report, passes: slices.Concat(report.Try.Accepted, plan.Excluded, plan.Present)}
 	for {
 		from, err := f.stand(ctx)
 		if err != nil {

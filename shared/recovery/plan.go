@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"tidemark/shared/apply"
 	"tidemark/shared/archive/history"
 	"tidemark/shared/fault"
 	"tidemark/shared/manifest/body"
@@ -19,16 +20,19 @@ import (
 type Plan struct {
 	Choice   history.Choice
 	Tallies  []inspection.Tally
-	Gaps     []body.Gap // that an operator accepted
-	Excluded []body.Gap // that operators cut out of the log before
+	Gaps     []body.Gap        // that an operator accepted
+	Excluded []body.Gap        // that operators cut out of the log before
+	LeftOut  []inspection.Held // of Gaps, what the log may have still
+	Present  []body.Gap        // that the log has let go of and the base has
 	// Unwritten are the tables that no flow writes: they are restored to the cut, and their later changes are lost.
 	Unwritten []string
 	// Unsure is why there may be more of them; empty: there are not.
 	Unsure   string
 	Warnings []string
-	Resumed  *Try // an earlier try that goes on
-	Settled  bool // that try has ended already
-	Restored bool // its base is in
+	Resumed  *Try        // an earlier try that goes on
+	Settled  bool        // that try has ended already
+	State    apply.State // of the target, when it has
+	Restored bool        // its base is in
 }
 
 // Records is about how many records are to be replayed.
@@ -69,7 +73,7 @@ func Prepare(ctx context.Context, o Options) (Plan, error) {
 	if err != nil {
 		return plan, err
 	}
-	plan.Resumed, plan.Settled, plan.Restored = found.Try, found.Settled, found.Restored
+	plan.Resumed, plan.Settled, plan.Restored, plan.State = found.Try, found.Settled, found.Restored, found.State
 	if err := o.owns(found.Try); err != nil {
 		return plan, err
 	}
@@ -186,7 +190,8 @@ func (o Options) tally(ctx context.Context, h *history.History, plan *Plan, foun
 	if found.Try != nil {
 		plan.Gaps = append(plan.Gaps, found.Try.Accepted...)
 	}
-	plan.Tallies, plan.Gaps = seen.Tallies, append(plan.Gaps, seen.Gaps...)
+	plan.Tallies, plan.Gaps, plan.Present = seen.Tallies, append(plan.Gaps, seen.Gaps...), seen.Present
+	plan.LeftOut = seen.LeftOut
 	for _, t := range plan.Tallies {
 		if t.Unstable != 0 && found.Try == nil {
 			plan.Warnings = append(plan.Warnings, fmt.Sprintf("transactions are open in %s: [%d,%d) is left to the live function",

@@ -12,6 +12,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"tidemark/shared/apply"
@@ -77,8 +78,10 @@ type Options struct {
 
 // Report says what a recovery did.
 type Report struct {
-	Plan     Plan `json:"-"`
-	Try      Try
+	Plan Plan `json:"-"`
+	Try  Try
+	// State is the target's: empty unless the recovery has ended.
+	State    apply.State
 	Restored Restored
 	Replayed map[string]Replayed // by flow
 	// Reached is how far the log was read by this call, by flow: behind marks of transactions too, at which no checkpoint stands.
@@ -99,8 +102,10 @@ func Run(ctx context.Context, o Options) (Report, error) {
 		return report, err
 	}
 	if report.Try, err = o.begin(ctx, plan); err != nil || plan.Settled {
+		report.State = plan.State
 		return report, err
 	}
+	report.Warnings = union(slices.Clone(report.Try.Warned), report.Warnings)
 	if o.OnBegun != nil {
 		if err := o.OnBegun(ctx); err != nil {
 			return report, err
@@ -119,7 +124,20 @@ func Run(ctx context.Context, o Options) (Report, error) {
 		return report, err
 	}
 	report.Replay = o.Now().Sub(began)
-	return report, o.settle(ctx, report)
+	report.State = report.Try.end()
+	if err := o.settle(ctx, report); err != nil {
+		report.State = ""
+		return report, err
+	}
+	return report, nil
+}
+
+// end is the state in which a try leaves its target.
+func (t Try) end() apply.State {
+	if t.Held != nil || t.Rehearsal {
+		return apply.StateHeld
+	}
+	return apply.StateLive
 }
 
 // settle ends a recovery after a last look at its positions and its life.
@@ -135,16 +153,12 @@ func (o Options) settle(ctx context.Context, report Report) error {
 				end.NextOffset)
 		}
 	}
-	state := apply.StateLive
-	if report.Try.Held != nil || report.Try.Rehearsal {
-		state = apply.StateHeld
-	}
 	if !report.Try.Rehearsal {
 		if err := o.lives().Holds(ctx, report.Try.life()); err != nil {
 			return err
 		}
 	}
-	return o.Database.Settle(ctx, Settlement{Try: report.Try, State: state, Report: report})
+	return o.Database.Settle(ctx, Settlement{Try: report.Try, State: report.State, Report: report})
 }
 
 func (o Options) fetch(ctx context.Context, object manifest.Object) ([]byte, error) {

@@ -3,10 +3,13 @@ package recovery
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
+	"tidemark/shared/archive/decision"
 	"tidemark/shared/archive/history"
 	"tidemark/shared/archive/layout"
+	"tidemark/shared/archive/notice"
 	"tidemark/shared/manifest"
 	"tidemark/shared/manifest/body"
 	"tidemark/shared/position"
@@ -28,10 +31,14 @@ type Try struct {
 	Accepted []body.Gap `json:"accepted"` // what an operator said may be missing; what Look gives is as of the claim
 	// Held is what lies behind a point in time or offsets that were asked for: nobody applies it before an operator says how.
 	// Nil: nothing was asked for, and the target goes live.
-	Held  []inspection.Held `json:"held,omitempty"`
-	Asked string            `json:"asked,omitempty"` // how the command named the start and the end of the replay
-	Began time.Time         `json:"began"`
-	Actor string            `json:"actor"`
+	Held []inspection.Held `json:"held,omitempty"`
+	// LeftOut is what the operator passed over by where the replay was asked to begin: no later recovery brings it back.
+	LeftOut []inspection.Held `json:"left_out,omitempty"`
+	// Warned is what was said when it began, with the operator's reasons: a call that goes on does not find it again.
+	Warned []string  `json:"warned,omitempty"`
+	Asked  string    `json:"asked,omitempty"` // how the command named the start and the end of the replay
+	Began  time.Time `json:"began"`
+	Actor  string    `json:"actor"`
 	// Existing says that the base is loaded into tables that were there.
 	Existing bool `json:"existing,omitempty"`
 	// Switch is what the caller must not forget about functions that it stops: it is kept before the first one is.
@@ -49,8 +56,43 @@ func (t Try) earlier() *inspection.Earlier {
 func (t Try) life() life.Life {
 	return life.Life{
 		RunID: t.RunID, TargetID: t.TargetID, Lineage: t.Lineage, Incarnation: t.Incarnation, Base: t.Base, Statement: t.Statement,
-		Ends: t.Ends, Began: t.Began,
+		Ends: t.shared(), Began: t.Began,
 	}
+}
+
+// shared is the cut up to which the life has its parent's history: its ends, or where it first left something out.
+func (t Try) shared() body.Cut {
+	shared := slices.Clone(t.Ends)
+	for i, end := range shared {
+		for _, out := range t.LeftOut {
+			if out.Flow == end.Flow && out.Topic == end.Topic && out.Partition == end.Partition {
+				shared[i].NextOffset = min(end.NextOffset, out.From)
+			}
+		}
+	}
+	return shared
+}
+
+// decide writes to the archive what the try leaves out of a log that may have it still (part D). Called again it changes nothing.
+func (o Options) decide(ctx context.Context, t Try) error {
+	var decisions []notice.Decision
+	for _, out := range t.LeftOut {
+		d := notice.Decision{
+			Act: decision.Exclude, Flow: out.Flow, Topic: out.Topic, TopicID: out.TopicID, Partition: out.Partition, From: out.From,
+			Until: out.Until, At: out.From,
+		}
+		for _, g := range t.Accepted {
+			if g.Flow == out.Flow && g.Topic == out.Topic && g.Partition == out.Partition && g.From == out.From {
+				d.Reason = g.Reason
+			}
+		}
+		decisions = append(decisions, d)
+	}
+	if len(decisions) == 0 {
+		return nil
+	}
+	_, err := decision.Write(ctx, decision.Options{Archive: o.Archive, Actor: t.Actor, Now: o.Now, Signers: o.Signers}, t.Lineage, decisions)
+	return err
 }
 
 // lives is how lives are taken.
@@ -74,7 +116,10 @@ func (o Options) begin(ctx context.Context, plan Plan) (Try, error) {
 		if err := o.lives().Take(ctx, t.life()); err != nil {
 			return t, err
 		}
-		return t, o.lives().Holds(ctx, t.life())
+		if err := o.lives().Holds(ctx, t.life()); err != nil {
+			return t, err
+		}
+		return t, o.decide(ctx, t)
 	}
 	h, err := history.Read(ctx, o.Archive)
 	if err != nil {
@@ -88,7 +133,7 @@ func (o Options) begin(ctx context.Context, plan Plan) (Try, error) {
 	t := Try{
 		RunID: o.NewRunID(), TargetID: o.Archive.Target, Lineage: latest + 1, Incarnation: o.NewIncarnation(), Base: m.ID,
 		Statement: m.Digest, Ends: inspection.Ends(plan.Tallies, plan.Choice.Body.Cut),
-		Starts: inspection.Starts(plan.Tallies), Held: inspection.Holds(plan.Tallies), Accepted: plan.Gaps, Asked: o.inspect().Asked(),
+		Starts: inspection.Starts(plan.Tallies), Held: inspection.Holds(plan.Tallies), Accepted: plan.Gaps, LeftOut: plan.LeftOut, Warned: plan.Warnings, Asked: o.inspect().Asked(),
 		Began: o.Now().UTC(), Actor: o.Actor, Rehearsal: o.Rehearsal, Switch: o.Switch, Existing: o.Existing,
 	}
 	if err := o.Database.Claim(ctx, t); err != nil {
@@ -97,5 +142,8 @@ func (o Options) begin(ctx context.Context, plan Plan) (Try, error) {
 	if o.Rehearsal {
 		return t, nil
 	}
-	return t, o.lives().Take(ctx, t.life())
+	if err := o.lives().Take(ctx, t.life()); err != nil {
+		return t, err
+	}
+	return t, o.decide(ctx, t)
 }

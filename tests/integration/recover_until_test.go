@@ -57,6 +57,8 @@ func untilAndReplayed(t *testing.T, l *loss) {
 	l = l.heldAt15(t)
 	l.tidemark(t, l.db, 2, []string{"--replay", "--skip"}, "flow", "resume")
 	l.tidemark(t, l.db, 0, []string{"[15,30) is applied as it comes", "the target is live"}, "flow", "resume", "--replay")
+	l.tidemark(t, l.db, 0, []string{"had recovered it already", "is live in life 2"}, "recover", "--until", fmt.Sprintf("%s/0=15", l.topics[0]))
+	l.tidemark(t, l.db, 0, []string{"had recovered it already", "is live in life 2"}, "recover", "--until", fmt.Sprintf("%s/0=15", l.topics[0]))
 	l.apply(t)
 	shows(t, l.db, [2]int{0, 35})
 	l.stands(t, 0, 35)

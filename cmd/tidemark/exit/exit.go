@@ -44,6 +44,8 @@ func Code(err error, interrupted bool) int {
 		return warnings
 	case named:
 		return code
+	case isArchive && isDatabase: // it was asked while the database was at hand
+		return archiveCode(err)
 	case isKafka:
 		return kafka
 	case isDatabase:

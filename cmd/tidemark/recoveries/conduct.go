@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"tidemark/shared/apply"
 	"tidemark/shared/recovery"
 )
 
@@ -27,7 +28,7 @@ func (c Command) recover(ctx context.Context, options recovery.Options, plan rec
 	done.Warnings = append(done.Warnings, switching.Warnings...)
 	outcome := Outcome{Report: done}
 	switch {
-	case done.Try.Held != nil:
+	case done.State == apply.StateHeld:
 		outcome.Next = []string{"the functions change nothing while the target is held; after tidemark flow resume the same command goes on"}
 	case len(switching.Asked) > 0:
 		switched, err := switching.Finish(ctx)

@@ -26,8 +26,8 @@ type doneForm struct {
 
 func (o Outcome) form() doneForm {
 	return doneForm{
-		o.Try.RunID.String(), o.Try.Lineage.String(), o.Try.Base.String(), o.state(), o.Plan.Settled, o.Restored.Rows, o.Restored.Bytes, o.Replayed,
-		len(o.Try.Accepted), append([]inspection.Held{}, o.Try.Held...), o.Restore.Seconds(), o.Replay.Seconds(),
+		o.Try.RunID.String(), o.Try.Lineage.String(), o.Try.Base.String(), o.State, o.Plan.Settled, o.Restored.Rows, o.Restored.Bytes, o.Replayed,
+		len(o.Try.Accepted), append([]inspection.Held{}, o.held()...), o.Restore.Seconds(), o.Replay.Seconds(),
 		append([]string{}, o.Next...), append([]string{}, o.Warnings...),
 	}
 }

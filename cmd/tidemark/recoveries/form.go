@@ -20,6 +20,7 @@ type plannedForm struct {
 	Settled  bool        `json:"settled"`
 	Replays  []tallyForm `json:"replays"`
 	Gaps     []body.Gap  `json:"gaps"`
+	Excluded []body.Gap  `json:"excluded"` // that operators left out before
 	// Unwritten are tables that no flow writes.
 	Unwritten []string `json:"unwritten"`
 	Warnings  []string `json:"warnings"`
@@ -35,7 +36,7 @@ type tallyForm struct {
 
 func (p Plan) form() plannedForm {
 	form := plannedForm{
-		Records: p.Records(), Seconds: p.Estimate().Seconds(), Settled: p.Settled, Gaps: append([]body.Gap{}, p.Gaps...), Warnings: append([]string{}, p.Warnings...),
+		Records: p.Records(), Seconds: p.Estimate().Seconds(), Settled: p.Settled, Gaps: append([]body.Gap{}, p.Gaps...), Excluded: append([]body.Gap{}, p.Excluded...), Warnings: append([]string{}, p.Warnings...),
 		Unwritten: append([]string{}, p.Unwritten...),
 		Replays:   []tallyForm{},
 	}

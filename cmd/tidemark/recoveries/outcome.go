@@ -11,6 +11,7 @@ import (
 	"tidemark/cmd/tidemark/report"
 	"tidemark/shared/apply"
 	"tidemark/shared/recovery"
+	"tidemark/shared/recovery/inspection"
 )
 
 // Outcome is what a recovery did.
@@ -27,7 +28,7 @@ func (o Outcome) Show(out io.Writer, asJSON bool) error {
 		return report.WriteJSON(out, o.form())
 	}
 	var page bytes.Buffer
-	fmt.Fprintf(&page, "the target %s is %s in life %s, from manifest %s\n", o.Try.TargetID, o.state(), o.Try.Lineage, o.Try.Base)
+	fmt.Fprintf(&page, "the target %s is %s in life %s, from manifest %s\n", o.Try.TargetID, o.State, o.Try.Lineage, o.Try.Base)
 	if o.Plan.Settled {
 		fmt.Fprintf(&page, "nothing was done: run %s had recovered it already\n", o.Try.RunID)
 	} else {
@@ -40,7 +41,7 @@ func (o Outcome) Show(out io.Writer, asJSON bool) error {
 		}
 		fmt.Fprintf(&page, "replayed in %s, all in %s\n", o.Replay.Round(time.Millisecond), o.Took.Round(time.Millisecond))
 	}
-	for _, h := range o.Try.Held {
+	for _, h := range o.held() {
 		fmt.Fprintf(&page, "held: flow %s, %s/%d [%s,%s); tidemark flow resume --replay, or --skip REASON\n", report.OneLine(h.Flow),
 			report.OneLine(h.Topic), h.Partition, h.From, h.Until)
 	}
@@ -54,10 +55,10 @@ func (o Outcome) Show(out io.Writer, asJSON bool) error {
 	return err
 }
 
-// state is what the target is now.
-func (o Outcome) state() apply.State {
-	if o.Try.Held != nil {
-		return apply.StateHeld
+// held is what waits for an operator still.
+func (o Outcome) held() []inspection.Held {
+	if o.State != apply.StateHeld {
+		return nil
 	}
-	return apply.StateLive
+	return o.Try.Held
 }

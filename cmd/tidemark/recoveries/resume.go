@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 
+	"tidemark/cmd/tidemark/exit"
 	"tidemark/shared/archive/decision"
 	"tidemark/shared/archive/notice"
 	"tidemark/shared/position"
@@ -17,7 +18,7 @@ type Resumption struct {
 	Target   position.TargetID
 	Flow     string
 	Skip     string // why what is held is left out; empty: it is replayed
-	// Decide gives what writes decisions to the archive. It is asked when something is left out.
+	// Decide gives what reads and writes the archive's decisions.
 	Decide func(context.Context) (decision.Options, error)
 }
 
@@ -28,10 +29,8 @@ func (r Resumption) Run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if r.Skip != "" {
-		if err := r.decide(ctx, life, held); err != nil {
-			return err
-		}
+	if err := r.decide(ctx, life, held); err != nil {
+		return err
 	}
 	resumed, err := r.Operator.ResumeFlow(ctx, r.Target, r.Flow, held, r.Skip)
 	if err != nil {
@@ -40,6 +39,8 @@ func (r Resumption) Run(ctx context.Context, out io.Writer) error {
 	return r.tell(out, resumed)
 }
 
+// decide asks the archive whether this life is the latest still and whether what is held may be applied, or writes to it what is
+// left out.
 func (r Resumption) decide(ctx context.Context, life ledger.Life, held []ledger.Held) error {
 	var decisions []notice.Decision
 	for _, h := range held {
@@ -50,15 +51,17 @@ func (r Resumption) decide(ctx context.Context, life ledger.Life, held []ledger.
 			})
 		}
 	}
-	if len(decisions) == 0 {
-		return nil
-	}
 	options, err := r.Decide(ctx)
 	if err != nil {
 		return fmt.Errorf("nothing was done: %w", err)
 	}
-	if _, err := decision.Write(ctx, options, life.Lineage, decisions); err != nil {
-		return fmt.Errorf("nothing was done in the target: %w", err)
+	if r.Skip == "" {
+		err = decision.Replayable(ctx, options, life.Lineage, decisions)
+	} else {
+		_, err = decision.Write(ctx, options, life.Lineage, decisions)
+	}
+	if err != nil {
+		return exit.Archive(fmt.Errorf("nothing was done in the target: %w", err))
 	}
 	return nil
 }

@@ -42,14 +42,7 @@ const numbersAtOnce = 100
 // Errors: fault.Misconfigured for a decision without a reason and without a signing key that readers believe; the stores' own.
 // Whatever the error, nothing may be done yet: the same call goes on.
 func Write(ctx context.Context, o Options, lineage position.Lineage, wanted []notice.Decision) ([]notice.Decision, error) {
-	h, err := history.Read(ctx, o.Archive)
-	if err != nil {
-		return nil, err
-	}
-	if err := h.Reached(); err != nil {
-		return nil, fmt.Errorf("decide about the log: every bucket must answer, and none may be without it: %w", err)
-	}
-	known, err := h.Decisions(ctx)
+	known, err := o.look(ctx, lineage)
 	if err != nil {
 		return nil, err
 	}
@@ -63,6 +56,52 @@ func Write(ctx context.Context, o Options, lineage position.Lineage, wanted []no
 		written, known = append(written, d), append(known, d)
 	}
 	return written, nil
+}
+
+// look reads what is decided, for a life that goes on.
+func (o Options) look(ctx context.Context, lineage position.Lineage) ([]notice.Decision, error) {
+	h, err := history.Read(ctx, o.Archive)
+	if err != nil {
+		return nil, err
+	}
+	if err := h.Reached(); err != nil {
+		return nil, fmt.Errorf("decide about the log: every bucket must answer, and none may be without it: %w", err)
+	}
+	latest, err := h.Latest(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if lineage.Before(latest) {
+		return nil, fault.New(fault.Fenced, "life %s is over: life %s was taken after it", lineage, latest).
+			WithHint("another recovery went on with the target: drop this database")
+	}
+	return h.Decisions(ctx)
+}
+
+// Replayable refuses to apply ranges of which a decision of any life leaves something out, be it that whoever wrote it died
+// before the act: every later recovery leaves that out. Of the ranges flow, topic, its id, partition and offsets count.
+//
+// Errors: fault.Misconfigured, which names the decision; fault.Fenced when a later life was taken; the stores' own.
+func Replayable(ctx context.Context, o Options, lineage position.Lineage, ranges []notice.Decision) error {
+	known, err := o.look(ctx, lineage)
+	if err != nil {
+		return err
+	}
+	for _, k := range known {
+		for _, r := range ranges {
+			if k.Act == Exclude && overlaps(k, r) {
+				return fault.New(fault.Misconfigured, "[%d,%d) of %s/%d was left out for good by %s in life %s: %s", k.From, k.Until,
+					k.Topic, k.Partition, k.Actor, k.Lineage, k.Reason).WithHint("every later recovery leaves it out: --skip REASON " +
+					"leaves out what is held, or recover again with --until behind it")
+			}
+		}
+	}
+	return nil
+}
+
+func overlaps(k, r notice.Decision) bool {
+	return k.Flow == r.Flow && k.Topic == r.Topic && k.Partition == r.Partition && (k.TopicID == r.TopicID || k.TopicID == "" || r.TopicID == "") &&
+		k.From < r.Until && r.From < k.Until
 }
 
 // write stores one decision under the first number that is free, unless it is known.

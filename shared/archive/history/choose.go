@@ -18,6 +18,8 @@ var (
 	ErrNoBackup      = errors.New("there is no backup")
 	ErrForked        = errors.New("two manifests have one number")
 	ErrOlderThanSeen = errors.New("the newest manifest is older than one that was seen")
+
+	errOtherHistory = errors.New("another history") // of a manifest that verifies and shows what the latest life never was
 )
 
 // Mark is the newest manifest that was ever committed, as remembered outside the buckets.
@@ -95,10 +97,11 @@ func (h *History) Choose(ctx context.Context, r Request) (Choice, error) {
 	choice, judged := Choice{}, false
 	for _, e := range candidates {
 		m, b, err := h.usable(ctx, e, stock, r)
-		if err == nil && !judged {
-			if judged, err = true, choice.judge(m, r); err != nil {
+		if verifies(err) && !judged {
+			judged = true // what verifies is there, also when the latest life did not come from it
+			if old := choice.judge(m, r); old != nil {
 				choice.Manifest, choice.Body = m, b
-				return choice, err
+				return choice, old
 			}
 		}
 		if err == nil && r.Fits != nil {
@@ -115,6 +118,9 @@ func (h *History) Choose(ctx context.Context, r Request) (Choice, error) {
 	}
 	return choice, choice.none(h)
 }
+
+// verifies says whether a manifest is there and whole, whether it may be used or not.
+func verifies(err error) bool { return err == nil || errors.Is(err, errOtherHistory) }
 
 func (h *History) candidates(r Request) ([]Entry, error) {
 	if r.Run.IsZero() {
@@ -153,13 +159,13 @@ func (h *History) sameHistory(ctx context.Context, m Manifest, b body.Body) erro
 		return err
 	}
 	if !ancestor {
-		return fault.New(fault.Misconfigured, "manifest %s is of life %s, and nothing says that life %s came from it", m.ID, m.Lineage,
-			latest).WithHint("--manifest %s --allow-older REASON takes it; what life %s had after it is lost", m.Run, latest)
+		return fault.New(fault.Misconfigured, "manifest %s has %w: nothing says that life %s came from life %s", m.ID, errOtherHistory,
+			latest, m.Lineage).WithHint("--manifest %s --allow-older REASON takes it; what life %s had after it is lost", m.Run, latest)
 	}
 	for _, cut := range shared {
 		if !within(b.Cut, cut) {
-			return fault.New(fault.Misconfigured, "manifest %s shows more of life %s than life %s was recovered from", m.ID, m.Lineage,
-				latest).WithHint("--manifest %s --allow-older REASON takes it; its rows then have another history", m.Run)
+			return fault.New(fault.Misconfigured, "manifest %s has %w: it shows more of life %s than life %s was recovered from", m.ID,
+				errOtherHistory, m.Lineage, latest).WithHint("--manifest %s --allow-older REASON takes it; its rows then have another history", m.Run)
 		}
 	}
 	return nil

@@ -178,6 +178,9 @@ func (o *Operator) startPartition(ctx context.Context, tx pgx.Tx, flow string, s
 			WithHint("to move it to %s give --reason: forward leaves out %s for good, back applies the records again",
 				s.At, position.Range{From: from, Until: s.At})
 	}
+	if err := o.keepsOut(ctx, tx, flow, s, from); err != nil {
+		return Moved{}, err
+	}
 	_, err = tx.Exec(ctx, "UPDATE "+o.schema+".checkpoint SET next_offset = $4, generation = generation + 1, record_time = greatest(record_time, now()),"+
 		" leader_epoch = NULL, topic_id = NULL, updated_at = now() WHERE flow = $1 AND topic = $2 AND partition = $3",
 		flow, p.Topic, p.Number, at)
@@ -190,6 +193,22 @@ func (o *Operator) startPartition(ctx context.Context, tx pgx.Tx, flow string, s
 		return Moved{}, err
 	}
 	return moved, o.addGap(ctx, tx, gap{flow, p, position.Range{From: from, Until: s.At}, "accepted", reason})
+}
+
+// keepsOut refuses to go back below what was left out for good: it would be applied.
+func (o *Operator) keepsOut(ctx context.Context, tx pgx.Tx, flow string, s Start, from position.Offset) error {
+	var out position.Range
+	err := tx.QueryRow(ctx, "SELECT from_offset, until_offset FROM "+o.schema+".gap WHERE flow = $1 AND topic = $2 AND partition = $3"+
+		" AND how = 'excluded' AND until_offset > $4 AND from_offset < $5 ORDER BY from_offset DESC LIMIT 1",
+		flow, s.Partition.Topic, s.Partition.Number, int64(s.At), int64(from)).Scan(&out.From, &out.Until)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return nil
+	case err != nil:
+		return err
+	}
+	return fault.New(fault.Misconfigured, "%s was left out for good, and would be applied from %s on", out, s.At).
+		WithHint("start at %s or behind", out.Until)
 }
 
 // gap is a row of the gap table.

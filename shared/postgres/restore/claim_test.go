@@ -88,6 +88,9 @@ func TestLife(t *testing.T) {
 		t.Helper()
 		got, err := d.Look(t.Context())
 		want := recovery.Found{Try: &try, Restored: restored, Settled: settled}
+		if settled {
+			want.State = apply.StateHeld
+		}
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
 			t.Errorf("look: %v (-want +got):\n%s", err, diff)
 		}

@@ -57,8 +57,12 @@ type Earlier struct {
 
 // Findings are what the log has.
 type Findings struct {
-	Tallies  []Tally
-	Gaps     []body.Gap // that were accepted now
+	Tallies []Tally
+	Gaps    []body.Gap // that were accepted now
+	// Present are ranges of a rewound partition that the log has let go of and the base has: nothing is missing.
+	Present []body.Gap
+	// LeftOut are those of them that the log may have still: where replay was asked to begin makes them.
+	LeftOut  []Held
 	Warnings []string
 
 	refusals map[refusal.Name][]*refusal.Error
@@ -83,7 +87,11 @@ func (o Options) Inspect(ctx context.Context, s Subject) (Findings, error) {
 	if err := in.ask(ctx); err != nil {
 		return in.Findings, err
 	}
-	for _, p := range in.partitions() {
+	partitions := in.partitions()
+	if err := in.named(partitions); err != nil {
+		return in.Findings, err
+	}
+	for _, p := range partitions {
 		tally, refused, err := in.judge(ctx, p)
 		if err != nil {
 			return in.Findings, err
@@ -104,6 +112,19 @@ func (f Findings) Refused(except ...refusal.Name) error {
 	} {
 		if found := f.refusals[name]; len(found) > 0 && !slices.Contains(except, name) {
 			return refusal.Of(fault.Gap, found...)
+		}
+	}
+	return nil
+}
+
+// named refuses a start or an end of a partition that is not there: it would be passed over, and the log applied.
+func (in *inspection) named(partitions body.Cut) error {
+	for flag, cut := range map[string]position.Cut{"--from": in.From.Offsets, "--until": in.Until.Offsets} {
+		for _, p := range cut.Partitions() {
+			if !slices.ContainsFunc(partitions, func(b body.Partition) bool { return b.Topic == p.Topic && b.Partition == p.Number }) {
+				return fault.New(fault.Misconfigured, "%s names %s, which is not there", flag, p).
+					WithHint("name TOPIC/PARTITION as tidemark recover --dry-run shows them")
+			}
 		}
 	}
 	return nil

@@ -42,6 +42,10 @@ func (o Options) Exclusions(ctx context.Context, h *history.History, b body.Body
 				d.Lineage, d.Topic))
 			continue
 		}
+		if has := b.Cut.Offsets(d.Flow)[position.Partition{Topic: d.Topic, Number: d.Partition}]; d.From < has && has < d.Until {
+			warnings = append(warnings, fmt.Sprintf("the base has [%d,%d) of %s/%d, of which decision %d of life %s left out [%d,%d)", d.From, has,
+				d.Topic, d.Partition, d.Number, d.Lineage, d.From, d.Until))
+		}
 		excluded = append(excluded, body.Gap{
 			Flow: d.Flow, Topic: d.Topic, Partition: d.Partition, Generation: generation(b, d), From: d.From, Until: d.Until,
 			How: "excluded", Actor: d.Actor, Reason: d.Reason, At: d.Created,
@@ -71,6 +75,7 @@ func Stops(flow string, from, ends position.Cut, passes []body.Gap) (until posit
 			case !isOf(g, flow, p):
 			case from[p] >= ends[p]: // what lies behind the end is not this replay's
 			case gap.Contains(from[p]):
+				g.From = max(g.From, from[p]) // what lies below is in
 				due = append(due, g)
 			case g.From > from[p]:
 				until[p] = min(until[p], g.From)

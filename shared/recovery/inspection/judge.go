@@ -49,7 +49,7 @@ func (in *inspection) judge(ctx context.Context, p body.Partition) (Tally, *refu
 	if refused, err := in.hold(ctx, &t, p); refused != nil || err != nil {
 		return t, refused, err
 	}
-	return in.judgeStart(t, p.Generation)
+	return in.judgeStart(t, p)
 }
 
 // reaches refuses a log that is another one, or that does not reach to what the target has.
@@ -83,7 +83,7 @@ func (in *inspection) hold(ctx context.Context, t *Tally, p body.Partition) (*re
 		return nil, err
 	}
 	for _, g := range in.Excluded { // the end of a range in which nothing is read
-		if isOf(g, t.Flow, t.Partition) && g.From < limit && limit < g.Until {
+		if isOf(g, t.Flow, t.Partition) && g.From <= limit && limit < g.Until {
 			limit = g.Until
 		}
 	}
@@ -111,6 +111,9 @@ func (in *inspection) leftOut(t *Tally, p body.Partition) *refusal.Error {
 	if in.Earlier != nil || !named || at <= p.NextOffset {
 		return nil
 	}
+	if end := in.bounds[t.Partition].End; end < at {
+		return shorter("%s ends at %d, and replay is to begin at %d: what is written between would be skipped", t.Partition, end, at)
+	}
 	gap := position.Range{From: p.NextOffset, Until: at}
 	refused := in.acceptable(&refusal.Error{
 		Name:  refusal.LogTruncated,
@@ -119,6 +122,9 @@ func (in *inspection) leftOut(t *Tally, p body.Partition) *refusal.Error {
 	})
 	if refused == nil {
 		in.accept(t, gap, p.Generation)
+		in.LeftOut = append(in.LeftOut, Held{
+			Flow: t.Flow, Topic: p.Topic, TopicID: in.topics[p.Topic].ID, Partition: p.Partition, From: gap.From, Until: gap.Until,
+		})
 	}
 	return refused
 }
@@ -242,9 +248,18 @@ func (in *inspection) compaction(t Tally, p body.Partition) error {
 }
 
 // judgeStart finds a gap between where replay begins and what the log still has.
-func (in *inspection) judgeStart(t Tally, generation int64) (Tally, *refusal.Error, error) {
+func (in *inspection) judgeStart(t Tally, p body.Partition) (Tally, *refusal.Error, error) {
 	if t.Start <= t.From {
 		return t, nil, nil
+	}
+	if below := min(t.Start, p.NextOffset); t.From < below { // replay was asked to begin below the cut: the base has it
+		if in.Earlier != nil {
+			in.Present = append(in.Present, body.Gap{
+				Flow: t.Flow, Topic: t.Partition.Topic, Partition: t.Partition.Number, Generation: p.Generation, From: t.From, Until: below,
+			})
+		}
+		t.From = below
+		return in.judgeStart(t, p)
 	}
 	gap := position.Range{From: t.From, Until: t.Start}
 	refused := in.acceptable(&refusal.Error{
@@ -253,7 +268,7 @@ func (in *inspection) judgeStart(t Tally, generation int64) (Tally, *refusal.Err
 		Loses: "every record that the log no longer has, which stands in the target's gaps and in every later manifest",
 	})
 	if refused == nil {
-		in.accept(&t, gap, generation)
+		in.accept(&t, gap, p.Generation)
 	}
 	return t, refused, nil
 }

@@ -145,7 +145,7 @@ func (v databaseView) Look(ctx context.Context) (found recovery.Found, err error
 		if v.Foreign != "" {
 			return fault.New(fault.Misconfigured, "%w: it has %s", recovery.ErrNotEmpty, v.Foreign)
 		}
-		found = recovery.Found{Try: v.try(), Restored: v.restored, Settled: v.settled > 0}
+		found = recovery.Found{Try: v.try(), Restored: v.restored, Settled: v.settled > 0, State: v.state}
 		return nil
 	})
 	return found, err
@@ -265,7 +265,7 @@ func (d *Database) pass(g body.Gap) {
 	same := func(known body.Gap) bool {
 		return known.Flow == g.Flow && known.Topic == g.Topic && known.Partition == g.Partition && known.From == g.From
 	}
-	if !slices.ContainsFunc(d.gaps, same) {
+	if g.How != "" && !slices.ContainsFunc(d.gaps, same) {
 		d.gaps = append(d.gaps, g)
 	}
 	p := position.Partition{Topic: g.Topic, Number: g.Partition}

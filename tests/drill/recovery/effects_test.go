@@ -3,9 +3,12 @@
 package recovery_test
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -127,12 +130,17 @@ type sweep struct {
 	proxy  *harness.Proxy
 	url    string // of the proxy
 	folder string
+	mark   string // where the newest backup is remembered
 	want   string // the state after an undisturbed recovery
 }
 
 func newSweep(t *testing.T, w *world) *sweep {
 	t.Helper()
-	s := &sweep{world: w, db: postgrestest.Empty(t), folder: linked(t, w.archive)}
+	s := &sweep{world: w, db: postgrestest.Empty(t), folder: linked(t, w.archive), mark: filepath.Join(t.TempDir(), "newest")}
+	newest, err := os.ReadFile(strings.TrimPrefix(w.env["TIDEMARK_HIGH_WATER"], "file://"))
+	if err = errors.Join(err, os.WriteFile(s.mark, newest, 0o600)); err != nil {
+		t.Fatal(err)
+	}
 	s.reach(t, s.db.URL)
 	return s
 }
@@ -159,7 +167,9 @@ func (s *sweep) reach(t *testing.T, database string) {
 
 // own is what the command is told of this sweep.
 func (s *sweep) own() map[string]string {
-	return map[string]string{"TIDEMARK_DATABASE_URL": s.url, "TIDEMARK_ARCHIVE": "file://" + s.folder}
+	return map[string]string{
+		"TIDEMARK_DATABASE_URL": s.url, "TIDEMARK_ARCHIVE": "file://" + s.folder, "TIDEMARK_HIGH_WATER": "file://" + s.mark,
+	}
 }
 
 // reset empties the database and goes back to the archive with the one backup.

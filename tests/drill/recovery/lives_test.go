@@ -39,10 +39,10 @@ func atOnceInto(t *testing.T, w *world) {
 func overtaken(t *testing.T, w *world, at, because string) (first, second *sweep) {
 	t.Helper()
 	first, second = newSweep(t, w), newSweep(t, w)
-	second.folder = first.folder
+	second.folder, second.mark = first.folder, first.mark
 	reached, goOn := first.pause(at)
 	p := first.start(t, first.own(), recovering()...)
-	<-reached
+	reached(t, p)
 	second.run(t, 0, second.own(), recovering()...)
 	close(goOn)
 	if code := p.wait(t); code != held11 || !strings.Contains(p.errors.String(), because) {
@@ -67,13 +67,23 @@ func livesAre(t *testing.T, first, second *sweep, taken int) {
 	second.run(t, 0, second.own(), "backup")
 }
 
-// pause makes a recovery wait at the first statement of that kind, when the server has executed it.
-func (s *sweep) pause(at string) (reached <-chan harness.Point, goOn chan struct{}) {
+// pause makes a recovery wait at the first statement of that kind, when the server has executed it, until goOn is closed. reached
+// returns when it waits.
+func (s *sweep) pause(at string) (reached func(*testing.T, *process), goOn chan struct{}) {
 	goOn = make(chan struct{})
-	return s.proxy.Arm(harness.Trigger{Text: at, After: true, Act: func(harness.Point) harness.Verdict {
+	point := s.proxy.Arm(harness.Trigger{Text: at, After: true, Act: func(harness.Point) harness.Verdict {
 		<-goOn
 		return harness.Pass
-	}}), goOn
+	}})
+	return func(t *testing.T, p *process) {
+		t.Helper()
+		select {
+		case <-point:
+		case <-p.over:
+			close(goOn)
+			t.Fatalf("it ended before: %s: %s", at, &p.errors)
+		}
+	}, goOn
 }
 
 // twoClaims has two calls see one empty database. The second waits for the first one's claim and finds the database taken.
@@ -82,7 +92,7 @@ func twoClaims(t *testing.T, w *world) {
 	s := newSweep(t, w)
 	reached, goOn := s.pause(claiming)
 	p := s.start(t, s.own(), recovering()...)
-	<-reached
+	reached(t, p)
 	directly := s.own()
 	directly["TIDEMARK_DATABASE_URL"] = s.db.URL
 	other := s.start(t, directly, recovering()...)
@@ -102,7 +112,7 @@ func twoCalls(t *testing.T, w *world) {
 	s := newSweep(t, w)
 	reached, goOn := s.pause("copy shop.orders")
 	p := s.start(t, s.own(), recovering()...)
-	<-reached
+	reached(t, p)
 	directly := s.own()
 	directly["TIDEMARK_DATABASE_URL"] = s.db.URL
 	other := s.start(t, directly, recovering()...)

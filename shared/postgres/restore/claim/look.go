@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"tidemark/shared/apply"
 	"tidemark/shared/fault"
 	"tidemark/shared/position"
 	"tidemark/shared/postgres"
@@ -44,8 +45,9 @@ func (s *Session) look(ctx context.Context) (recovery.Found, error) {
 	if err != nil || try != nil {
 		return recovery.Found{Try: try, Restored: restored}, err
 	}
-	if try, err = s.settled(ctx); err != nil || try != nil {
-		return recovery.Found{Try: try, Restored: true, Settled: true}, err
+	var state apply.State
+	if try, state, err = s.settled(ctx); err != nil || try != nil {
+		return recovery.Found{Try: try, Restored: true, Settled: true, State: state}, err
 	}
 	rows, err := s.conn.Query(ctx, objectsQuestion)
 	if err != nil {
@@ -90,24 +92,26 @@ func parseTry(document string) (*recovery.Try, error) {
 }
 
 // settled finds the recovery that gave the target the life that it lives; nil: there was none, or it is not live or held.
-func (s *Session) settled(ctx context.Context) (*recovery.Try, error) {
+func (s *Session) settled(ctx context.Context) (*recovery.Try, apply.State, error) {
 	for _, table := range []string{"target", "audit"} {
 		exists, err := s.has(ctx, postgres.QuoteTable(s.db.options.LedgerSchema, table))
 		if err != nil || !exists {
-			return nil, err
+			return nil, "", err
 		}
 	}
 	var document string
-	err := s.conn.QueryRow(ctx, "SELECT a.arguments::text FROM "+s.db.ledger+".audit AS a JOIN "+s.db.ledger+".target AS t"+
+	var state apply.State
+	err := s.conn.QueryRow(ctx, "SELECT a.arguments::text, t.state FROM "+s.db.ledger+".audit AS a JOIN "+s.db.ledger+".target AS t"+
 		" ON a.arguments ->> 'incarnation' = t.incarnation::text WHERE a.act = '"+settlingAct+"' AND t.state IN ('live', 'held')"+
-		" ORDER BY a.id DESC LIMIT 1").Scan(&document)
+		" ORDER BY a.id DESC LIMIT 1").Scan(&document, &state)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, nil //nolint:nilnil // none is an answer
+		return nil, "", nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	return parseTry(document)
+	try, err := parseTry(document)
+	return try, state, err
 }
 
 // Positions are the flow's checkpoints. Errors: as postgres.Classify has them.

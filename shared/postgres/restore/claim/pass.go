@@ -51,7 +51,7 @@ func (s *Session) pass(ctx context.Context, t recovery.Try, g body.Gap) error {
 		" record_time = greatest(c.record_time, excluded.record_time), updated_at = clock_timestamp()"+
 		" WHERE c.next_offset < excluded.next_offset",
 		g.Flow, g.Topic, g.Partition, int64(g.Until), g.Generation, t.Incarnation.String())
-	if err != nil {
+	if err != nil || g.How == "" { // nothing is missing
 		return err
 	}
 	_, err = s.conn.Exec(ctx, "INSERT INTO "+s.db.ledger+".gap (flow, topic, partition, from_offset, until_offset, generation, how,"+

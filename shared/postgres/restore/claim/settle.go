@@ -76,7 +76,7 @@ func (s *Session) settle(ctx context.Context, end recovery.Settlement) error {
 
 // settledBefore says whether the try ended earlier.
 func (s *Session) settledBefore(ctx context.Context, ours recovery.Try) error {
-	try, err := s.settled(ctx)
+	try, _, err := s.settled(ctx)
 	switch {
 	case err != nil:
 		return err
@@ -105,11 +105,14 @@ func (s *Session) lockLife(ctx context.Context, t recovery.Try) error {
 	return nil
 }
 
-// hold keeps what lies behind the end of the replay until an operator says what becomes of it.
+// hold keeps what lies behind the end of the replay until an operator says what becomes of it. A gap that a call which went on
+// accepted may end behind the end that the try began with: what is held begins where the checkpoint stands.
 func (s *Session) hold(ctx context.Context, held []inspection.Held) error {
 	for _, h := range held {
 		if _, err := s.conn.Exec(ctx, "INSERT INTO "+s.db.ledger+".held (flow, topic, topic_id, partition, from_offset, until_offset)"+
-			" VALUES ($1::text, $2::text, nullif($3::text, '')::uuid, $4::integer, $5::bigint, $6::bigint)",
+			" SELECT $1::text, $2::text, nullif($3::text, '')::uuid, $4::integer, greatest($5::bigint, s.at), greatest($6::bigint, s.at)"+
+			" FROM (SELECT max(next_offset) AS at FROM "+s.db.ledger+".checkpoint WHERE flow = $1::text AND topic = $2::text"+
+			" AND partition = $4::integer) AS s",
 			h.Flow, h.Topic, h.TopicID, h.Partition, int64(h.From), int64(h.Until)); err != nil {
 			return fmt.Errorf("hold %s/%d: %w", h.Topic, h.Partition, err)
 		}
