@@ -13,6 +13,9 @@ import (
 const grants = `
 GRANT pg_read_all_data TO tidemark_backup;
 GRANT INSERT, UPDATE, DELETE ON tidemark.backup_run TO tidemark_backup;
+GRANT UPDATE (state, reason) ON tidemark.target TO tidemark_backup;
+GRANT UPDATE (updated_at) ON tidemark.checkpoint TO tidemark_backup;
+GRANT INSERT ON tidemark.audit TO tidemark_backup;
 `
 
 func TestBackupNeedsNoMoreRights(t *testing.T) {

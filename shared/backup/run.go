@@ -34,7 +34,10 @@ type Options struct {
 	Deadline        time.Time     // of this process; zero: none
 	Reserve         time.Duration // before the deadline no chunk is begun; 0: 90 s
 	Now             func() time.Time
-	OnProgress      func(Progress) // called from several goroutines, one at a time
+	// Describe asks the log's brokers about a cut: topics' ids, where partitions begin and end, and which cluster it is. Nil: nobody
+	// asks, and a recovery tells a topic that was made anew by its records' times alone.
+	Describe   func(ctx context.Context, cut body.Cut) (described body.Cut, cluster string, err error)
+	OnProgress func(Progress) // called from several goroutines, one at a time
 
 	wanted int // the size of a chunk; tests make small ones
 }
@@ -140,7 +143,11 @@ func (o Options) giveUp(ctx context.Context, claim Claim, run *writer.Run, becau
 	if run != nil {
 		ended = run.End(ctx, notice.End{Outcome: outcome, Warnings: []string{because.Error()}})
 	}
-	return errors.Join(ended, claim.Finish(ctx, outcome, ""))
+	ended = errors.Join(ended, claim.Finish(ctx, outcome, ""))
+	if errors.Is(because, writer.ErrSuperseded) {
+		ended = errors.Join(ended, claim.Fence(ctx, because.Error()))
+	}
+	return ended
 }
 
 // write reads a snapshot into the archive and commits it. The snapshot is closed before: the server keeps dead rows for it.
@@ -171,6 +178,14 @@ func (o Options) read(ctx context.Context, run *writer.Run, claimed Claimed, res
 	before, warnings, err := before(ctx, run.Found())
 	if err != nil {
 		return body.Body{}, err
+	}
+	if o.Describe != nil {
+		cut, cluster, err := o.Describe(ctx, content.Cut)
+		if err != nil {
+			warnings = append(warnings, fmt.Sprintf("the brokers were not asked about the cut: %v", err))
+		} else {
+			content.Cut, content.Database.ClusterID = cut, cluster
+		}
 	}
 	reading := newReading(o, run, snapshot, before)
 	tables, err := reading.read(ctx)

@@ -38,6 +38,8 @@ type Claim interface {
 	Run() Claimed
 	// Finish says how it ended and lets it go. Closing without it leaves the run for its next attempt.
 	Finish(ctx context.Context, outcome string, statement manifest.Digest) error
+	// Fence makes a target that lives the claimed life change nothing any more: a later life was found. The claim is over then.
+	Fence(ctx context.Context, why string) error
 	Close(ctx context.Context) error
 }
 

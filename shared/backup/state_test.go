@@ -2,7 +2,9 @@ package backup_test
 
 import (
 	"bytes"
+	"context"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -212,6 +214,36 @@ func TestRunWarnsOfATableWhoseRowsVanished(t *testing.T) {
 	}
 	if result, _ = saved(t, w); len(result.Warnings) > 0 {
 		t.Errorf("got warnings %q, want none of a table that was empty before", result.Warnings)
+	}
+}
+
+// TestRunAsksTheBrokers about the cut; a backup does not fail because they do not answer.
+func TestRunAsksTheBrokers(t *testing.T) {
+	t.Parallel()
+	w := shop(t)
+	o := w.Options(t)
+	o.Describe = func(_ context.Context, cut body.Cut) (body.Cut, string, error) {
+		described := slices.Clone(cut)
+		for i := range described {
+			described[i].TopicID = "00000000-0000-0000-0000-000000000007"
+		}
+		return described, "cluster-7", nil
+	}
+	mustRun(t, o)
+	b := wantSaved(t, w)
+	if b.Snapshot.ClusterID != "cluster-7" || len(b.Cut) == 0 || b.Cut[0].TopicID == "" {
+		t.Errorf("the manifest has cluster %q and the cut %+v", b.Snapshot.ClusterID, b.Cut)
+	}
+	o = w.Options(t)
+	o.Describe = func(context.Context, body.Cut) (body.Cut, string, error) {
+		return nil, "", fault.New(fault.Retryable, "no broker answers")
+	}
+	result := mustRun(t, o)
+	if len(result.Warnings) != 1 || !strings.Contains(result.Warnings[0], "no broker answers") {
+		t.Errorf("got the warnings %q, want one that the brokers were not asked", result.Warnings)
+	}
+	if b := wantSaved(t, w); b.Snapshot.ClusterID != "" {
+		t.Errorf("the manifest has cluster %q of nobody", b.Snapshot.ClusterID)
 	}
 }
 

@@ -33,60 +33,60 @@ func archives(t *testing.T, l *loss) {
 	unmarked := map[string]string{"TIDEMARK_ARCHIVE_SECONDARY": "", "TIDEMARK_HIGH_WATER": ""}
 	for name, variant := range map[string]func(t *testing.T){
 		"NoBackup": func(t *testing.T) {
-			t.Parallel()
+			t.Helper()
 			l.variant(map[string]string{"TIDEMARK_ARCHIVE": "file://" + t.TempDir(), "TIDEMARK_ARCHIVE_SECONDARY": "", "TIDEMARK_HIGH_WATER": ""}).
 				refuses(t, 10, []string{"no_backup", "there is nothing to recover from"})
 		},
 		"ANameThatIsNoFolder": func(t *testing.T) {
-			t.Parallel()
+			t.Helper()
 			l.variant(map[string]string{"TIDEMARK_ARCHIVE": "file://" + filepath.Join(t.TempDir(), "misspelt"), "TIDEMARK_ARCHIVE_SECONDARY": ""}).
 				refuses(t, 20, []string{"misspelt"})
 		},
 		"Untrusted": func(t *testing.T) {
-			t.Parallel()
+			t.Helper()
 			_, strangers := keyPair(t)
 			l.variant(map[string]string{"TIDEMARK_TRUSTED_KEYS": strangers}).refuses(t, 12, []string{"untrusted"})
 		},
 		"OfAnotherTarget": func(t *testing.T) {
-			t.Parallel()
+			t.Helper()
 			l.variant(map[string]string{"TIDEMARK_TARGET_ID": "staging"}).refuses(t, 15, []string{"test-target", "staging"})
 		},
 		"TargetNotEmpty": func(t *testing.T) {
-			t.Parallel()
+			t.Helper()
 			db := postgrestest.Empty(t)
 			db.Exec(t, "CREATE TABLE somebodys (id int)")
 			l.tidemark(t, db, 15, []string{"target_not_empty", "somebodys"}, "recover")
 			untouched(t, db)
 		},
 		"TheNewestManifestIsGone": func(t *testing.T) {
-			t.Parallel()
+			t.Helper()
 			v := l.copied(t, alone)
 			v.remove(t, made[1])
 			v.refuses(t, 13, []string{"older_than_seen", "--allow-older"})
 			shows(t, v.recovers(t, 3, []string{"accepted: the bucket was cleaned by hand"}, "--allow-older", "the bucket was cleaned by hand"), [2]int{0, 30})
 		},
 		"TheNewestWasWrittenOver": func(t *testing.T) {
-			t.Parallel()
+			t.Helper()
 			v := l.copied(t, unmarked)
 			flip(t, filepath.Join(v.archive, made[1]))
 			shows(t, v.recovers(t, 3, []string{"was passed over", "freshness_unproven"}), [2]int{0, 30})
 		},
 		"TheOnlyOneWasWrittenOver": func(t *testing.T) {
-			t.Parallel()
+			t.Helper()
 			v := l.copied(t, unmarked)
 			v.remove(t, made[1])
 			flip(t, filepath.Join(v.archive, made[0]))
 			v.refuses(t, 12, []string{"untrusted", "does not fit"})
 		},
 		"ObjectsAreGone": func(t *testing.T) {
-			t.Parallel()
+			t.Helper()
 			v := l.copied(t, unmarked)
 			v.remove(t, "objects")
 			v.refuses(t, 13, []string{"corrupt"})
 		},
 		"AnObjectIsCorrupt": func(t *testing.T) {
-			t.Parallel()
-			v := l.copied(t, unmarked)
+			t.Helper()
+			v := l.copied(t, alone)
 			v.flipObjects(t)
 			db := v.recovers(t, 13, []string{"corrupt"})
 			v.tidemark(t, db, 13, []string{"corrupt"}, "recover")
@@ -98,13 +98,13 @@ func archives(t *testing.T, l *loss) {
 			shows(t, db, [2]int{0, 30})
 		},
 		"ObjectsAreGoneFromThePrimaryAlone": func(t *testing.T) {
-			t.Parallel()
+			t.Helper()
 			v := l.copied(t, map[string]string{"TIDEMARK_ARCHIVE_SECONDARY": "file://" + copyTree(t, secondary)})
 			v.remove(t, "objects")
 			shows(t, v.recovers(t, 0, nil), [2]int{0, 30})
 		},
 		"ThePrimaryIsAway": func(t *testing.T) {
-			t.Parallel()
+			t.Helper()
 			v := l.variant(map[string]string{
 				"TIDEMARK_ARCHIVE":            "minio://" + nobody(t) + "/gone?region=us-east-1&tls=false",
 				"TIDEMARK_ARCHIVE_ACCESS_KEY": "nobody", "TIDEMARK_ARCHIVE_SECRET_KEY": "nobodys",
@@ -115,13 +115,13 @@ func archives(t *testing.T, l *loss) {
 			shows(t, db, [2]int{0, 30})
 		},
 		"ThePrimaryIsStale": func(t *testing.T) {
-			t.Parallel()
+			t.Helper()
 			v := l.copied(t, map[string]string{"TIDEMARK_ARCHIVE_SECONDARY": "file://" + copyTree(t, secondary)})
 			v.remove(t, made[1])
 			shows(t, v.recovers(t, 0, []string{"manifest 1/2", "replay about 10 records"}), [2]int{0, 30})
 		},
 	} {
-		t.Run(name, variant)
+		t.Run(name, func(t *testing.T) { t.Parallel(); variant(t) })
 	}
 }
 

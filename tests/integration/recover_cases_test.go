@@ -24,6 +24,7 @@ func TestRecoverCases(t *testing.T) {
 		"Until/ATime":                        untilATime,
 		"Until/BelowTheCut":                  untilBelowTheCut,
 		"Lives/TheOldDatabaseComesBack":      oldComesBack,
+		"Lives/TheOldTargetIsFenced":         oldIsFenced,
 		"Lives/TheFunctionStaysWarm":         functionStaysWarm,
 		"Archive":                            archives,
 	} {

@@ -41,6 +41,20 @@ func oldComesBack(t *testing.T, l *loss) {
 	shows(t, l2.recovers(t, 0, []string{"restore manifest 2/1", "is live in life 3"}), [2]int{0, 32})
 }
 
+// oldIsFenced has the old database's backup find that it lives no more: from then on its function changes nothing either.
+func oldIsFenced(t *testing.T, l *loss) {
+	t.Helper()
+	l = l.backedUp(t, 1)
+	l.recovers(t, 0, nil)
+	l.tidemark(t, l.db, 11, nil, "backup")
+	if got := l.db.Copy(t, "SELECT state, lineage FROM tidemark.target"); got != "fenced\t1\n" {
+		t.Errorf("the old target is %q, want it fenced", got)
+	}
+	l.publish(t, 0, entries(10, 12)...)
+	l.unapplied(t, "fenced", "fenced")
+	shows(t, l.db, [2]int{0, 10})
+}
+
 // functionStaysWarm loses the database under a function that runs, and recovers into one of the same name. The function goes on
 // in the new life without a start.
 func functionStaysWarm(t *testing.T, l *loss) {

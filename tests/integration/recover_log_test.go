@@ -56,14 +56,14 @@ func lastRun(t *testing.T, db *postgrestest.Database) (run string) {
 	return run
 }
 
-// topicOfAnotherID knows the topic's id, as one that asks the brokers writes it.
+// topicOfAnotherID knows the topic's id: the backup asked the brokers.
 func topicOfAnotherID(t *testing.T, l *loss) {
 	t.Helper()
 	l = l.entriesLoss(t, 1)
 	l.publish(t, 0, entries(0, 10)...)
 	l.apply(t)
-	l.db.Exec(t, fmt.Sprintf("UPDATE tidemark.checkpoint SET topic_id = '%s'", l.topicID(t)))
 	l.tidemark(t, l.db, 0, nil, "backup")
+	l.tidemark(t, l.db, 0, []string{l.topicID(t)}, "manifests", "show", "1/1", "--json")
 	l.recovers(t, 0, []string{"is live in life 2"}) // the same topic is the same topic
 	l.makeAnew(t)
 	l.publish(t, 0, entries(100, 125)...)
@@ -73,7 +73,13 @@ func topicOfAnotherID(t *testing.T, l *loss) {
 // topicLonger knows no id of the topic, as a target that a function alone has written.
 func topicLonger(t *testing.T, l *loss) {
 	t.Helper()
-	l = l.backedUp(t, 1)
+	l = l.entriesLoss(t, 1)
+	l.publish(t, 0, entries(0, 10)...)
+	l.apply(t)
+	brokers := l.env["TIDEMARK_KAFKA_BROKERS"]
+	delete(l.env, "TIDEMARK_KAFKA_BROKERS") // as the function's environment has none
+	l.tidemark(t, l.db, 0, nil, "backup")
+	l.env["TIDEMARK_KAFKA_BROKERS"] = brokers
 	l.makeAnew(t)
 	l.publish(t, 0, entries(100, 125)...)
 	l.refuses(t, 14, []string{"topic_recreated"})

@@ -100,6 +100,7 @@ func flip(t *testing.T, path string) {
 		t.Fatal(err)
 	}
 	content[len(content)/2] ^= 1
+	//nolint:gosec // as above
 	if err := errors.Join(os.Chmod(path, 0o600), os.WriteFile(path, content, 0o600)); err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,8 @@ func Options(ctx context.Context, environment *config.Backup, actor, tool string
 	}
 	options.Runs, options.Source = databaseRuns{options.Runs}, databaseSource{options.Source}
 	options.Actor, options.Tool, options.Deadline = actor, tool, time.Now().Add(history.RunLife)
-	return options, nil
+	err = describing(&options)
+	return options, err
 }
 
 // source is the database that is read.

@@ -30,9 +30,10 @@ const (
 func Code(err error, interrupted bool) int {
 	_, isUsage := errors.AsType[usageError](err)
 	_, isWarning := errors.AsType[warned](err)
-	_, isDatabase := errors.AsType[databaseError](err)
+	asked, isDatabase := errors.AsType[databaseError](err)
 	_, isKafka := errors.AsType[kafkaError](err)
 	_, isArchive := errors.AsType[archiveError](err)
+	_, within := errors.AsType[archiveError](asked.error)
 	switch code, named := namedCode(err); {
 	case err == nil:
 		return done
@@ -44,7 +45,7 @@ func Code(err error, interrupted bool) int {
 		return warnings
 	case named:
 		return code
-	case isArchive && isDatabase: // it was asked while the database was at hand
+	case within: // an archive was asked while the database was at hand
 		return archiveCode(err)
 	case isKafka:
 		return kafka

@@ -77,6 +77,15 @@ func (d *Database) begin(ctx context.Context, p *Process, r backup.Request) (bac
 	return run.Claimed, nil
 }
 
+// fence makes a target that lives a life change nothing any more.
+func (d *Database) fence(life position.Incarnation) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.Life.Incarnation == life && d.Life.State == "live" {
+		d.Life.State = "fenced"
+	}
+}
+
 // next is the run that a claim makes.
 func (d *Database) next(ctx context.Context, life backup.Life, r backup.Request) (Run, error) {
 	run := Run{Scheduled: r.Scheduled, Claimed: backup.Claimed{

@@ -120,6 +120,14 @@ func (c *claim) Finish(ctx context.Context, outcome string, statement manifest.D
 	})
 }
 
+// Fence makes the target change nothing any more.
+func (c *claim) Fence(ctx context.Context, _ string) error {
+	return c.process.database(ctx, "Fence", "", func() error {
+		c.process.world.Database.fence(c.run.Incarnation)
+		return nil
+	})
+}
+
 // Close lets the run go, also where it fails: the connection is gone either way.
 func (c *claim) Close(ctx context.Context) error {
 	c.process.opened(-1)

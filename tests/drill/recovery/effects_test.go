@@ -138,6 +138,7 @@ func newSweep(t *testing.T, w *world) *sweep {
 	t.Helper()
 	s := &sweep{world: w, db: postgrestest.Empty(t), folder: linked(t, w.archive), mark: filepath.Join(t.TempDir(), "newest")}
 	newest, err := os.ReadFile(strings.TrimPrefix(w.env["TIDEMARK_HIGH_WATER"], "file://"))
+	//nolint:gosec // a path of this test's own
 	if err = errors.Join(err, os.WriteFile(s.mark, newest, 0o600)); err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ import (
 // stops with the code of what is away, and the same command goes on.
 //
 // The log behind the backup is more than the command reads ahead.
-func TestOutage(t *testing.T) {
+func TestOutage(t *testing.T) { //nolint:tparallel // each takes away what the next one needs
 	t.Parallel()
 	w := newWorld(t)
 	const large, records = 512 << 10, 40

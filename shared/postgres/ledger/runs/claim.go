@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"tidemark/shared/apply"
 	"tidemark/shared/archive/writer"
 	"tidemark/shared/backup"
 	"tidemark/shared/fault"
@@ -92,6 +93,36 @@ func (c *claim) Finish(ctx context.Context, outcome string, statement manifest.D
 		err = c.runs.settle(ctx, c.run.RunID, end, err)
 	}
 	return err
+}
+
+// Fence makes a target that is live in the claimed life change nothing any more. Called again, or when it lives another life or is
+// not live, it changes nothing. See backup.Claim.
+//
+// Errors: as the database has them; the next backup of this life comes here again.
+func (c *claim) Fence(ctx context.Context, why string) error {
+	conn, err := c.runs.connect(ctx)
+	if err != nil {
+		return fmt.Errorf("fence the target: %w", err)
+	}
+	defer func() { _ = conn.Close(ctx) }() // committed or not, that is over
+	err = c.runs.inTransaction(ctx, conn, short(), func(tx pgx.Tx) error {
+		// Whoever changes the target's state has locked what appliers lock first.
+		if _, err := tx.Exec(ctx, "SELECT FROM "+c.runs.schema+".checkpoint ORDER BY flow, topic, partition FOR UPDATE"); err != nil {
+			return classify(err)
+		}
+		tag, err := tx.Exec(ctx, "UPDATE "+c.runs.schema+".target SET state = $2, reason = $3 WHERE incarnation = $1::uuid AND state = 'live'",
+			c.run.Incarnation.String(), string(apply.StateFenced), why)
+		if err != nil || tag.RowsAffected() == 0 {
+			return classify(err)
+		}
+		_, err = tx.Exec(ctx, "INSERT INTO "+c.runs.schema+".audit (actor, act, arguments) VALUES ($1, 'fence', jsonb_build_object('why', $2::text))",
+			"backup "+c.run.RunID.String(), why)
+		return classify(err)
+	})
+	if err != nil {
+		return fmt.Errorf("fence the target: %w", err)
+	}
+	return nil
 }
 
 // Close lets the run go without an end: the next claim takes it for crashed. It does nothing after Finish.
