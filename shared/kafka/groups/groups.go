@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -144,6 +145,9 @@ func (g *Groups) ask(ctx context.Context, what string, question func(context.Con
 	limited, cancel := context.WithTimeout(ctx, g.reach.Timeout)
 	defer cancel()
 	err := question(limited)
+	for isBusy(err) && pause(limited) {
+		err = question(limited)
+	}
 	switch {
 	case err == nil:
 		return nil
@@ -157,4 +161,22 @@ func (g *Groups) ask(ctx context.Context, what string, question func(context.Con
 			"Describe and Read on it; with IAM: kafka-cluster:DescribeTopic and kafka-cluster:ReadData")
 	}
 	return reach.Fault(err, "%s at %s", what, strings.Join(g.reach.Brokers, ", "))
+}
+
+// isBusy says whether the broker that looks after groups is being made or moved, as it is when a cluster is new.
+func isBusy(err error) bool {
+	return errors.Is(err, kerr.CoordinatorNotAvailable) || errors.Is(err, kerr.CoordinatorLoadInProgress) || errors.Is(err, kerr.NotCoordinator)
+}
+
+// pause waits a little, or says that the question's time is over.
+func pause(ctx context.Context) bool {
+	const between = 250 * time.Millisecond
+	timer := time.NewTimer(between)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
 }
