@@ -24,6 +24,19 @@ func (l *loss) backedUp(t *testing.T, partitions int32) *loss {
 	return l
 }
 
+// backedUpUnasked is backedUp without brokers, as the function's environment has none: the manifest knows no topic's id.
+func (l *loss) backedUpUnasked(t *testing.T) *loss {
+	t.Helper()
+	l = l.entriesLoss(t, 1)
+	l.publish(t, 0, entries(0, 10)...)
+	l.apply(t)
+	brokers := l.env["TIDEMARK_KAFKA_BROKERS"]
+	delete(l.env, "TIDEMARK_KAFKA_BROKERS")
+	l.tidemark(t, l.db, 0, nil, "backup")
+	l.env["TIDEMARK_KAFKA_BROKERS"] = brokers
+	return l
+}
+
 func trimmed(t *testing.T, l *loss) {
 	t.Helper()
 	l = l.backedUp(t, 1)
@@ -73,13 +86,7 @@ func topicOfAnotherID(t *testing.T, l *loss) {
 // topicLonger knows no id of the topic, as a target that a function alone has written.
 func topicLonger(t *testing.T, l *loss) {
 	t.Helper()
-	l = l.entriesLoss(t, 1)
-	l.publish(t, 0, entries(0, 10)...)
-	l.apply(t)
-	brokers := l.env["TIDEMARK_KAFKA_BROKERS"]
-	delete(l.env, "TIDEMARK_KAFKA_BROKERS") // as the function's environment has none
-	l.tidemark(t, l.db, 0, nil, "backup")
-	l.env["TIDEMARK_KAFKA_BROKERS"] = brokers
+	l = l.backedUpUnasked(t)
 	l.makeAnew(t)
 	l.publish(t, 0, entries(100, 125)...)
 	l.refuses(t, 14, []string{"topic_recreated"})
@@ -87,7 +94,7 @@ func topicLonger(t *testing.T, l *loss) {
 
 func topicShorter(t *testing.T, l *loss) {
 	t.Helper()
-	l = l.backedUp(t, 1)
+	l = l.backedUpUnasked(t)
 	l.makeAnew(t)
 	l.publish(t, 0, entries(100, 105)...)
 	l.refuses(t, 14, []string{"log_shorter_than_manifest", "ends at 5"})
