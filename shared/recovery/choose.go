@@ -15,7 +15,11 @@ import (
 
 // choose takes the manifest of the earlier try, or the newest.
 func (o Options) choose(ctx context.Context, earlier *Try) (history.Choice, *history.History, error) {
-	h, err := history.Read(ctx, o.Archive)
+	read, err := o.source()
+	if err != nil {
+		return history.Choice{}, nil, err
+	}
+	h, err := history.Read(ctx, read)
 	if err != nil {
 		return history.Choice{}, nil, named(life.Forked(err))
 	}

@@ -372,6 +372,28 @@ func keysOf(t *testing.T, w *recoverytest.World) (keys []string) {
 	return keys
 }
 
+// TestRunReadsOneBucketAlone: what only the other one has is not taken, and the life is in both all the same.
+func TestRunReadsOneBucketAlone(t *testing.T) {
+	t.Parallel()
+	w := newShop(t)
+	newer := w.Backup(t, w.Stable())
+	replace(t, w.Secondary, layout.Manifest(newer.ID), nil)
+	d := w.Database()
+	report := mustRun(t, w, d, func(o *recovery.Options) { o.FromBucket = "secondary" })
+	if report.Try.Base == newer.ID {
+		t.Errorf("got manifest %s, which the secondary does not have", newer.ID)
+	}
+	for _, bucket := range []*archivetest.Memory{w.Primary, w.Secondary} {
+		if _, err := bucket.Stat(t.Context(), layout.Lineage(d.Try().Lineage)); err != nil {
+			t.Errorf("a bucket has no record of the life: %v", err)
+		}
+	}
+	_, err := run(t, w, w.Database(), func(o *recovery.Options) { o.FromBucket = "third" })
+	if !fault.Is(err, fault.Misconfigured) {
+		t.Errorf("got %v for a bucket that is not there", err)
+	}
+}
+
 // TestRunTakesTheLifeInTheSecondary when an operator says that the primary is gone. When it comes back without a record of its
 // own, the secondary's counts.
 func TestRunTakesTheLifeInTheSecondary(t *testing.T) {

@@ -52,6 +52,7 @@ type Options struct {
 	Unwritten func(body.Body) (tables []string, unsure string)
 
 	Manifest     manifest.RunID   // that one and no other; zero: the newest that may be used
+	FromBucket   string           // the place that manifest and base are read from, by its name; empty: any
 	From         inspection.Start // where replay begins
 	Until        inspection.End   // where it ends; what lies behind is then held
 	AllowGap     string           // why records may be missing; empty: they may not
@@ -162,9 +163,28 @@ func (o Options) settle(ctx context.Context, report Report) error {
 }
 
 func (o Options) fetch(ctx context.Context, object manifest.Object) ([]byte, error) {
-	stored, err := o.Archive.Fetch(ctx, object, nil)
+	read, err := o.source()
+	if err != nil {
+		return nil, err
+	}
+	stored, err := read.Fetch(ctx, object, nil)
 	if err != nil {
 		return nil, err
 	}
 	return o.Archive.Unpack(stored, object, object.PlainSize)
+}
+
+// source is the archive as manifest and base are read from it: whole, or the one place that was asked for. Lives are taken in all
+// places whatever is read.
+func (o Options) source() (*archive.Archive, error) {
+	if o.FromBucket == "" {
+		return o.Archive, nil
+	}
+	one := *o.Archive
+	one.Places = slices.DeleteFunc(slices.Clone(one.Places), func(p archive.Place) bool { return p.Name != o.FromBucket })
+	if len(one.Places) == 0 {
+		return nil, fault.New(fault.Misconfigured, "the archive has no %s bucket", o.FromBucket).
+			WithHint("set TIDEMARK_ARCHIVE_SECONDARY, or leave out --from-bucket")
+	}
+	return &one, nil
 }

@@ -28,6 +28,7 @@ func (f *Flags) Complete(command *cobra.Command) error {
 	return errors.Join(
 		command.RegisterFlagCompletionFunc("from", cobra.FixedCompletions([]string{"manifest", "earliest"}, cobra.ShellCompDirectiveNoFileComp)),
 		command.RegisterFlagCompletionFunc("until", cobra.NoFileCompletions),
+		command.RegisterFlagCompletionFunc("from-bucket", cobra.FixedCompletions([]string{"primary", "secondary"}, cobra.ShellCompDirectiveNoFileComp)),
 	)
 }
 

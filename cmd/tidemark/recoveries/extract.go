@@ -32,7 +32,7 @@ func (f *Flags) Extract(ctx context.Context, out, progress io.Writer) error {
 func (f *Flags) alone() error {
 	const longest = 63 // bytes of a name: what is longer the server would cut off
 	switch name := f.into.name; {
-	case f.allowGap != "" || len(f.flows) > 0 || len(f.extent.from)+len(f.extent.until) > 0 || f.into.schema != "" || f.mintInSecondary ||
+	case f.allowGap != "" || len(f.flows) > 0 || len(f.extent.from)+len(f.extent.until) > 0 || f.into.schema != "" || f.mintInSecondary || f.fromBucket != "" ||
 		len(f.switching.Asked) > 0 || f.commands:
 		return exit.Usage(errors.New("--table restores as of the manifest's cut and replays nothing: it takes --into, --manifest, " +
 			"--allow-older, --jobs, --dry-run and --json alone"))

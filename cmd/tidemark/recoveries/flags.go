@@ -15,6 +15,7 @@ type Flags struct {
 	extent          extent
 	into            into
 	mintInSecondary bool
+	fromBucket      string
 	switching       Switching
 	commands        bool
 	kafka           brokers.Kafka // as the environment has it, when the recovery is open
@@ -31,6 +32,7 @@ func (f *Flags) Declare(flags *pflag.FlagSet) {
 	flags.StringVar(&f.allowGap, "allow-gap", "", "why records that the log no longer has may be missing")
 	flags.StringVar(&f.allowOlder, "allow-older", "", "why the backup may be older than one that was seen")
 	flags.IntVar(&f.jobs, "jobs", jobs, "tables and indexes that are made side by side")
+	flags.StringVar(&f.fromBucket, "from-bucket", "", "read manifest and base from one bucket alone: primary or secondary")
 	flags.BoolVar(&f.mintInSecondary, "mint-in-secondary", false, "take the next life in the secondary bucket: the primary is gone")
 	flags.StringArrayVar(&f.switching.Asked, "switch", nil, "FLOW=FUNCTION: disable the function's event source mappings before, move "+
 		"their groups and enable them after (may be repeated)")

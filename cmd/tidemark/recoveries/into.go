@@ -32,6 +32,8 @@ func (f *Flags) valid() error {
 		return exit.Usage(errJobs)
 	case f.into.name != "":
 		return exit.Usage(errors.New("--into names the schema of --table: name a table"))
+	case f.fromBucket != "" && f.fromBucket != "primary" && f.fromBucket != "secondary":
+		return exit.Usage(fmt.Errorf("--from-bucket %.80q: want primary or secondary", f.fromBucket))
 	case f.into.schema != "" && f.into.schema != "existing":
 		return exit.Usage(fmt.Errorf("--schema %.80q: want existing, or leave it out", f.into.schema))
 	}

@@ -37,7 +37,7 @@ func (f *Flags) Open(ctx context.Context, actor, tool string) (*recovering.Recov
 	}
 	o := &opened.Options
 	o.AllowGap, o.AllowOlder, o.Jobs, o.Actor, o.Tool = f.allowGap, f.allowOlder, f.jobs, actor, tool
-	o.MintInSecondary = f.mintInSecondary
+	o.MintInSecondary, o.FromBucket = f.mintInSecondary, f.fromBucket
 	if err := f.extent.apply(o); err != nil {
 		closeAll()
 		return nil, nil, err
