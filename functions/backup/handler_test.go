@@ -21,7 +21,7 @@ import (
 	"tidemark/shared/fault"
 	"tidemark/shared/manifest/body"
 	"tidemark/shared/postgres/postgrestest"
-	"tidemark/shared/signing/localkey"
+	"tidemark/shared/signing/localkey/localkeytest"
 )
 
 func TestMain(m *testing.M) {
@@ -49,15 +49,7 @@ type function struct {
 // environmentFor is the environment of a function on db, with changes in the form NAME=VALUE.
 func environmentFor(t *testing.T, db *postgrestest.Database, folder string, changes ...string) config.Backup {
 	t.Helper()
-	key, err := localkey.Generate()
-	if err != nil {
-		t.Fatal(err)
-	}
-	keys := t.TempDir()
-	private, trusted := filepath.Join(keys, "key.pem"), filepath.Join(keys, "trusted.pem")
-	if err := errors.Join(key.Write(private), os.WriteFile(trusted, key.Key().PEM(), 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	private, trusted := localkeytest.Files(t)
 	set := map[string]string{
 		"TIDEMARK_TARGET_ID": postgrestest.TargetID.String(), "TIDEMARK_DATABASE_URL": db.URL, "TIDEMARK_LOG_LEVEL": "debug",
 		"TIDEMARK_ARCHIVE": "file://" + folder, "TIDEMARK_TRUSTED_KEYS": trusted, "TIDEMARK_SIGNING_KEYS": private,

@@ -21,7 +21,7 @@ import (
 	"tidemark/shared/manifest"
 	"tidemark/shared/manifest/body"
 	"tidemark/shared/recovery"
-	"tidemark/shared/signing/localkey"
+	"tidemark/shared/signing/localkey/localkeytest"
 	"tidemark/shared/verify"
 	"tidemark/shared/wiring"
 )
@@ -37,16 +37,8 @@ type function struct {
 
 func start(t *testing.T) *function {
 	t.Helper()
-	key, err := localkey.Generate()
-	if err != nil {
-		t.Fatal(err)
-	}
+	private, trusted := localkeytest.Files(t)
 	f := &function{folder: t.TempDir(), out: &bytes.Buffer{}}
-	keys := t.TempDir()
-	private, trusted := filepath.Join(keys, "key.pem"), filepath.Join(keys, "trusted.pem")
-	if err := errors.Join(key.Write(private), os.WriteFile(trusted, key.Key().PEM(), 0o600)); err != nil {
-		t.Fatal(err)
-	}
 	set := map[string]string{
 		"TIDEMARK_TARGET_ID": "shop", "TIDEMARK_ARCHIVE": "file://" + f.folder, "TIDEMARK_TRUSTED_KEYS": trusted,
 		"TIDEMARK_SIGNING_KEYS": private,
@@ -54,6 +46,7 @@ func start(t *testing.T) *function {
 	from := func() (func(string) (string, bool), []string) {
 		return func(name string) (string, bool) { value, ok := set[name]; return value, ok }, nil
 	}
+	var err error
 	if f.handler, err = assembleFor(t.Context(), from, f.out); err != nil {
 		t.Fatal(fault.Line(err))
 	}

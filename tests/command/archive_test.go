@@ -172,7 +172,7 @@ func (a *archivist) expect(code int, parts []string, arguments ...string) string
 // split runs a verb and gives what it prints to standard output apart.
 func (a *archivist) split(arguments ...string) (code int, output string) {
 	a.t.Helper()
-	path, err := binary()
+	path, err := tidemark()
 	if err != nil {
 		a.t.Fatalf("build the command: %v", err)
 	}

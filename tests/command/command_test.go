@@ -15,7 +15,7 @@ import (
 	"testing"
 
 	"tidemark/shared/postgres/postgrestest"
-	"tidemark/tests/internal/capture"
+	"tidemark/tests/internal/binary"
 )
 
 // secret is in every address that the tests hand over, and must be in nothing that the command prints.
@@ -27,7 +27,7 @@ topics: [dbz.shop.orders, dbz.shop.lines]
 log: dense
 `
 
-var binary = sync.OnceValues(func() (string, error) {
+var tidemark = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "tidemark-command-")
 	if err != nil {
 		return "", err
@@ -36,12 +36,7 @@ var binary = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	path := filepath.Join(dir, "tidemark")
-	build := exec.CommandContext(context.Background(), "go", "build", "-buildvcs=false", "-o", path, "./cmd/tidemark") //nolint:gosec // fixed words
-	build.Dir = capture.Root()
-	if output, err := build.CombinedOutput(); err != nil {
-		return "", errors.New(string(output))
-	}
-	return path, nil
+	return path, binary.Build(context.Background(), path, binary.Command)
 })
 
 // operator runs the command with an environment of its own.
@@ -65,7 +60,7 @@ func newOperator(t *testing.T, db *postgrestest.Database) *operator {
 // run runs a verb and returns its exit code and everything that it printed.
 func (o *operator) run(arguments ...string) (code int, output string) {
 	o.t.Helper()
-	path, err := binary()
+	path, err := tidemark()
 	if err != nil {
 		o.t.Fatalf("build the command: %v", err)
 	}

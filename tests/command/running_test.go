@@ -2,7 +2,6 @@ package command_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"os"
 	"os/exec"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tidemark/localstack/child/childtest"
 	"tidemark/shared/archive/layout"
 )
 
@@ -26,7 +26,7 @@ type running struct {
 // start starts a verb with the environment, in a process of its own.
 func (o *operator) start(arguments ...string) *running {
 	o.t.Helper()
-	path, err := binary()
+	path, err := tidemark()
 	if err != nil {
 		o.t.Fatalf("build the command: %v", err)
 	}
@@ -68,17 +68,7 @@ const patience = time.Minute
 // until waits for something to become true.
 func until(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	ctx, stop := context.WithTimeout(t.Context(), patience)
-	defer stop()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for !is() {
-		select {
-		case <-ctx.Done():
-			t.Fatalf("waited in vain: %s", what)
-		case <-tick.C:
-		}
-	}
+	childtest.Within(t, patience, what, is)
 }
 
 // wide is a database whose tables are larger than a pipe holds, so that a backup of them can be met halfway.
@@ -138,7 +128,7 @@ func TestBackupThatEndsEarly(t *testing.T) {
 	t.Run("WithAFullDisk", func(t *testing.T) {
 		t.Parallel()
 		k := newKeeper(t, wide)
-		path, err := binary()
+		path, err := tidemark()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,18 +10,13 @@ package drill_test
 
 import (
 	"context"
-	"flag"
-	"fmt"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
-	"tidemark/localstack/services/servicestest"
-	"tidemark/tests/internal/capture"
+	"tidemark/tests/internal/binary"
+	"tidemark/tests/internal/drilling"
 )
 
 // bootstrap is the function's binary, built once a run.
@@ -31,42 +26,10 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(runner{m}) }
 
 type runner struct{ *testing.M }
 
-// atOnce is how many drills run at once, unless -parallel says: more than there are cores, because some wait for time to
-// end.
-const atOnce = "4"
-
 // Run builds the function, runs the drills and stops the shared server.
 func (r runner) Run() int {
-	err := flag.Set("test.parallel", atOnce) // the command line is read later
-	dir := ""
-	if err == nil {
-		dir, err = os.MkdirTemp("", "tidemark-drill-")
-	}
-	if err == nil {
-		bootstrap, err = build(filepath.Join(dir, "apply", "bootstrap"))
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "build the function:", err)
-		return 1
-	}
-	code := servicestest.Run(r.M)
-	if err := os.RemoveAll(dir); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return max(code, 1)
-	}
-	return code
-}
-
-const buildDeadline = 5 * time.Minute
-
-func build(to string) (string, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), buildDeadline)
-	defer cancel()
-	//nolint:gosec // a path of this test's own
-	cmd := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-tags", "lambda.norpc", "-o", to, "./functions/apply")
-	cmd.Dir = capture.Root()
-	if output, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%w\n%s", err, output)
-	}
-	return to, nil
+	return drilling.Main(r.M, func(ctx context.Context, dir string) error {
+		bootstrap = filepath.Join(dir, "apply", "bootstrap")
+		return binary.Build(ctx, bootstrap, "./functions/apply")
+	})
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 
+	"tidemark/localstack/child/childtest"
 	"tidemark/localstack/runtimeapi"
 	"tidemark/shared/kafkaevent"
 	"tidemark/shared/position"
@@ -345,17 +346,7 @@ const patience = 30 * time.Second
 // await asks until the answer is yes.
 func await(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for !is() {
-		select {
-		case <-ctx.Done():
-			t.Fatalf("waited in vain: %s", what)
-		case <-tick.C:
-		}
-	}
+	childtest.Within(t, patience, what, is)
 }
 
 // receive waits for a signal.

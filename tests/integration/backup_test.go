@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -17,8 +16,8 @@ import (
 
 	"tidemark/localstack/runtimeapi"
 	"tidemark/shared/postgres/postgrestest"
-	"tidemark/shared/signing/localkey"
-	"tidemark/tests/internal/capture"
+	"tidemark/shared/signing/localkey/localkeytest"
+	"tidemark/tests/internal/binary"
 )
 
 // wares is what is backed up: the rows of a table with a key, enough that they are not one page.
@@ -36,27 +35,16 @@ type vault struct {
 func backupBinary(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "backup", "bootstrap")
-	//nolint:gosec // a path of this test's own
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-tags", "lambda.norpc", "-o", path, "./functions/backup")
-	cmd.Dir = capture.Root()
-	if output, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("build the function: %v\n%s", err, output)
+	if err := binary.Build(t.Context(), path, "./functions/backup"); err != nil {
+		t.Fatal(err)
 	}
 	return path
 }
 
-func newVault(t *testing.T, binary string) *vault {
+func newVault(t *testing.T, bootstrap string) *vault {
 	t.Helper()
-	key, err := localkey.Generate()
-	if err != nil {
-		t.Fatal(err)
-	}
-	keys := t.TempDir()
-	private, trusted := filepath.Join(keys, "key.pem"), filepath.Join(keys, "trusted.pem")
-	if err := errors.Join(key.Write(private), os.WriteFile(trusted, key.Key().PEM(), 0o600)); err != nil {
-		t.Fatal(err)
-	}
-	v := &vault{db: postgrestest.Live(t, wares), folder: t.TempDir(), bootstrap: binary}
+	private, trusted := localkeytest.Files(t)
+	v := &vault{db: postgrestest.Live(t, wares), folder: t.TempDir(), bootstrap: bootstrap}
 	v.env = map[string]string{
 		"TIDEMARK_TARGET_ID": postgrestest.TargetID.String(), "TIDEMARK_DATABASE_URL": v.db.URL,
 		"TIDEMARK_ARCHIVE": "file://" + v.folder, "TIDEMARK_TRUSTED_KEYS": trusted, "TIDEMARK_SIGNING_KEYS": private,

@@ -15,7 +15,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
@@ -26,12 +25,13 @@ import (
 	"tidemark/localstack/kafkalog"
 	"tidemark/localstack/services/servicestest"
 	"tidemark/shared/fault"
-	"tidemark/tests/internal/capture"
+	"tidemark/tests/internal/binary"
 )
 
 // What the tests of this process share, made before the first of them.
 var (
 	bootstrap string // the function's binary
+	command   string // the operator's
 	cluster   *brokers.Cluster
 	log       *kafkalog.Log
 )
@@ -68,12 +68,9 @@ const shareDeadline = 5 * time.Minute
 func share(dir string) (err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), shareDeadline)
 	defer cancel()
-	bootstrap = filepath.Join(dir, "apply", "bootstrap")
-	//nolint:gosec // a path of this test's own
-	cmd := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-tags", "lambda.norpc", "-o", bootstrap, "./functions/apply")
-	cmd.Dir = capture.Root()
-	if output, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("build the function: %w\n%s", err, output)
+	bootstrap, command = filepath.Join(dir, "apply", "bootstrap"), filepath.Join(dir, "tidemark")
+	if err := errors.Join(binary.Build(ctx, bootstrap, "./functions/apply"), binary.Build(ctx, command, binary.Command)); err != nil {
+		return err
 	}
 	cluster, err = brokers.Start(ctx, brokers.Options{
 		Count: 3, Secure: true,

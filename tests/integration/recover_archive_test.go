@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"tidemark/shared/postgres/postgrestest"
+	"tidemark/shared/signing/localkey/localkeytest"
 )
 
 // archives holds the command against archives that are not what they were: each variant is a copy of one archive with two
@@ -44,7 +45,7 @@ func archives(t *testing.T, l *loss) {
 		},
 		"Untrusted": func(t *testing.T) {
 			t.Helper()
-			_, strangers := keyPair(t)
+			_, strangers := localkeytest.Files(t)
 			l.variant(map[string]string{"TIDEMARK_TRUSTED_KEYS": strangers}).refuses(t, 12, []string{"untrusted"})
 		},
 		"OfAnotherTarget": func(t *testing.T) {

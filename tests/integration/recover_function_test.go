@@ -5,14 +5,13 @@ package integration_test
 import (
 	"encoding/json"
 	"maps"
-	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"tidemark/localstack/runtimeapi"
 	"tidemark/shared/postgres/postgrestest"
-	"tidemark/tests/internal/capture"
+	"tidemark/tests/internal/binary"
 )
 
 // byFunction invokes a function that verifies or recovers, as a process with the loss's environment.
@@ -41,12 +40,8 @@ func (l *loss) byFunction(t *testing.T, binary string, db *postgrestest.Database
 func TestRecoverByFunction(t *testing.T) {
 	t.Parallel()
 	bin := t.TempDir()
-	//nolint:gosec // a path of this test's own
-	build := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-tags", "lambda.norpc", "-o", bin+"/",
-		"./functions/verify", "./functions/recover")
-	build.Dir = capture.Root()
-	if output, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build the functions: %v\n%s", err, output)
+	if err := binary.Build(t.Context(), bin+"/", "./functions/verify", "./functions/recover"); err != nil {
+		t.Fatal(err)
 	}
 	verify, recovering := filepath.Join(bin, "verify"), filepath.Join(bin, "recover")
 	l := newLoss(t)

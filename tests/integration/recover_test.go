@@ -4,7 +4,6 @@ package integration_test
 
 import (
 	"errors"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -14,15 +13,13 @@ import (
 	"tidemark/localstack/kafkalog"
 	"tidemark/shared/position"
 	"tidemark/shared/postgres/postgrestest"
-	"tidemark/shared/signing/localkey"
-	"tidemark/tests/internal/capture"
+	"tidemark/shared/signing/localkey/localkeytest"
 )
 
 // loss is a target that is lost after its backup, and an operator who has the archive, the brokers and the flow file.
 type loss struct {
 	*stage
 
-	binary  string
 	archive string
 	env     map[string]string
 }
@@ -30,29 +27,15 @@ type loss struct {
 func newLoss(t *testing.T) *loss {
 	t.Helper()
 	l := &loss{
-		stage:  newStage(t, tables, "", kafkalog.Topic{Name: "entries", Partitions: 2}),
-		binary: filepath.Join(t.TempDir(), "tidemark"), archive: t.TempDir(),
+		stage:   newStage(t, tables, "", kafkalog.Topic{Name: "entries", Partitions: 2}),
+		archive: t.TempDir(),
 	}
-	//nolint:gosec // a path of this test's own
-	build := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-o", l.binary, "./cmd/tidemark")
-	build.Dir = capture.Root()
-	if output, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build the command: %v\n%s", err, output)
-	}
-	key, err := localkey.Generate()
-	if err != nil {
-		t.Fatal(err)
-	}
-	keys := t.TempDir()
-	private, trusted := filepath.Join(keys, "key.pem"), filepath.Join(keys, "trusted.pem")
-	if err := errors.Join(key.Write(private), os.WriteFile(trusted, key.Key().PEM(), 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	private, trusted := localkeytest.Files(t)
 	access := cluster.Secure()
 	l.env = map[string]string{
 		"TIDEMARK_TARGET_ID": postgrestest.TargetID.String(), "TIDEMARK_FLOW_FILE": l.flowFile,
 		"TIDEMARK_ARCHIVE": "file://" + l.archive, "TIDEMARK_TRUSTED_KEYS": trusted, "TIDEMARK_SIGNING_KEYS": private,
-		"TIDEMARK_HIGH_WATER":    "file://" + filepath.Join(keys, "newest"),
+		"TIDEMARK_HIGH_WATER":    "file://" + filepath.Join(t.TempDir(), "newest"),
 		"TIDEMARK_KAFKA_BROKERS": strings.Join(access.Addresses, ","), "TIDEMARK_KAFKA_CA_FILE": access.CAFile,
 		"TIDEMARK_KAFKA_SASL_MECHANISM": string(brokers.SHA512), "TIDEMARK_KAFKA_USER": access.User,
 		"TIDEMARK_KAFKA_PASSWORD": access.Password,
@@ -63,7 +46,7 @@ func newLoss(t *testing.T) *loss {
 // tidemark runs a verb on a database and verifies its exit code and parts of what it says.
 func (l *loss) tidemark(t *testing.T, db *postgrestest.Database, code int, says []string, arguments ...string) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), l.binary, arguments...) //nolint:gosec // the binary under test
+	cmd := exec.CommandContext(t.Context(), command, arguments...) //nolint:gosec // the binary under test
 	for name, value := range l.env {
 		cmd.Env = append(cmd.Env, name+"="+value)
 	}

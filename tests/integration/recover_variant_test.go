@@ -19,14 +19,14 @@ import (
 	"tidemark/localstack/kafkalog"
 	"tidemark/shared/postgres/postgrestest"
 	"tidemark/shared/record"
-	"tidemark/shared/signing/localkey"
+	"tidemark/shared/signing/localkey/localkeytest"
 )
 
 // another is a loss of its own, with topics, an archive and keys of its own. The binary is the same.
 func (l *loss) another(t *testing.T, topics ...kafkalog.Topic) *loss {
 	t.Helper()
-	other := &loss{stage: newStage(t, tables, "", topics...), binary: l.binary, archive: t.TempDir(), env: maps.Clone(l.env)}
-	private, trusted := keyPair(t)
+	other := &loss{stage: newStage(t, tables, "", topics...), archive: t.TempDir(), env: maps.Clone(l.env)}
+	private, trusted := localkeytest.Files(t)
 	maps.Copy(other.env, map[string]string{
 		"TIDEMARK_FLOW_FILE": other.flowFile, "TIDEMARK_ARCHIVE": "file://" + other.archive, "TIDEMARK_TRUSTED_KEYS": trusted,
 		"TIDEMARK_SIGNING_KEYS": private, "TIDEMARK_HIGH_WATER": "file://" + filepath.Join(filepath.Dir(private), "newest"),
@@ -38,21 +38,6 @@ func (l *loss) another(t *testing.T, topics ...kafkalog.Topic) *loss {
 func (l *loss) entriesLoss(t *testing.T, partitions int32) *loss {
 	t.Helper()
 	return l.another(t, kafkalog.Topic{Name: "entries", Partitions: partitions})
-}
-
-// keyPair writes a key and the file of those that trust it.
-func keyPair(t *testing.T) (private, trusted string) {
-	t.Helper()
-	key, err := localkey.Generate()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	private, trusted = filepath.Join(dir, "key.pem"), filepath.Join(dir, "trusted.pem")
-	if err := errors.Join(key.Write(private), os.WriteFile(trusted, key.Key().PEM(), 0o600)); err != nil {
-		t.Fatal(err)
-	}
-	return private, trusted
 }
 
 // variant is the same loss with variables of its own. A value that is empty takes a variable away.

@@ -36,7 +36,7 @@ func (l *loss) stored(t *testing.T) (names []string) {
 // interrupted stops a rehearsal as a person does, as soon as its database is there: that is gone afterwards.
 func (l *loss) interrupted(t *testing.T, scratch string) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), l.binary, "rehearse") //nolint:gosec // the binary under test
+	cmd := exec.CommandContext(t.Context(), command, "rehearse")
 	for name, value := range l.env {
 		cmd.Env = append(cmd.Env, name+"="+value)
 	}

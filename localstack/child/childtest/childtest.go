@@ -25,9 +25,15 @@ var asHelper = flag.Bool("child.helper", false, "start a server, print its addre
 // Eventually waits until it is so, and fails the test at the deadline.
 func Eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	tick := time.NewTicker(20 * time.Millisecond)
+	Within(t, Deadline, what, is)
+}
+
+// Within is Eventually with a deadline of the caller's. It asks often: what is waited for may pass.
+func Within(t *testing.T, deadline time.Duration, what string, is func() bool) {
+	t.Helper()
+	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
-	after := time.After(Deadline)
+	after := time.After(deadline)
 	for !is() {
 		select {
 		case <-tick.C:

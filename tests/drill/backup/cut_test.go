@@ -22,6 +22,7 @@ import (
 	"tidemark/shared/postgres/postgrestest"
 	"tidemark/shared/postgres/snapshot"
 	"tidemark/shared/record"
+	"tidemark/tests/internal/drilling"
 )
 
 const (
@@ -122,7 +123,7 @@ func feed(t *testing.T, db *postgrestest.Database, commits *atomic.Int64) *feede
 	f := &feeder{commits: commits, group: group}
 	f.gate.Lock()
 	for n := range int32(cutAppliers) {
-		applier := newApplier(t, db, topicOf("stamped"))
+		applier := drilling.NewApplier(t, db, flowName, topicOf("stamped"))
 		group.Go(func() error { return f.apply(ctx, applier, n) })
 	}
 	return f

@@ -4,10 +4,8 @@ package backup_test
 
 import (
 	"fmt"
-	"io/fs"
 	"net/url"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -15,6 +13,7 @@ import (
 	"tidemark/shared/archive/layout"
 	"tidemark/shared/manifest"
 	"tidemark/shared/postgres/snapshot"
+	"tidemark/tests/internal/drilling"
 	"tidemark/tests/internal/harness"
 )
 
@@ -51,21 +50,6 @@ func newProxied(t *testing.T, ddl string, buckets int) *proxied {
 	return p
 }
 
-// form is one way in which an effect can go wrong. killed forms need the process, which is there when the effect comes.
-type form struct {
-	name    string
-	trigger func(number int, kill func()) harness.Trigger
-	killed  bool
-}
-
-func forms() []form {
-	return []form{
-		{"ErrorBefore", func(number int, _ func()) harness.Trigger { return harness.ErrorBefore(number) }, false},
-		{"ReplyDropped", func(number int, _ func()) harness.Trigger { return harness.ReplyDropped(number) }, false},
-		{"Killed", harness.KillAfter, true},
-	}
-}
-
 const commandAgain = 4 // of how many faults one is followed by the command
 
 // TestBackupAtEveryEffect breaks the command at each statement that it sends, from the first connection to the commit of the
@@ -84,14 +68,14 @@ func TestBackupAtEveryEffect(t *testing.T) {
 	}
 	var reached atomic.Int64
 	t.Cleanup(func() {
-		want := int64(len(effects) * len(forms()))
-		t.Logf("%d effects × %d forms: %d faults reached of %d", len(effects), len(forms()), reached.Load(), want)
+		want := int64(len(effects) * len(drilling.Forms()))
+		t.Logf("%d effects × %d forms: %d faults reached of %d", len(effects), len(drilling.Forms()), reached.Load(), want)
 		if reached.Load() != want {
 			t.Errorf("%d faults were reached, want %d", reached.Load(), want)
 		}
 	})
-	for _, f := range forms() {
-		t.Run(f.name, func(t *testing.T) {
+	for _, f := range drilling.Forms() {
+		t.Run(f.Name, func(t *testing.T) {
 			t.Parallel()
 			s, told := newSweep(t), map[string]int{}
 			for _, at := range effects {
@@ -154,43 +138,24 @@ func copies(t *testing.T, folders []string) (own []string) {
 	t.Helper()
 	for _, folder := range folders {
 		to := t.TempDir()
-		linkTree(t, folder, to)
+		if err := os.CopyFS(to, os.DirFS(folder)); err != nil {
+			t.Fatal(err)
+		}
 		own = append(own, to)
 	}
 	return own
 }
 
-// linkTree makes a folder of the same files: an archive never writes into one that is there.
-func linkTree(t *testing.T, from, to string) {
-	t.Helper()
-	err := filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
-		relative, relErr := filepath.Rel(from, path)
-		switch {
-		case err != nil || relErr != nil:
-			return err
-		case relative == ".":
-			return nil
-		case entry.IsDir():
-			return os.Mkdir(filepath.Join(to, relative), 0o700)
-		}
-		//nolint:gosec // folders of this test alone
-		return os.Link(path, filepath.Join(to, relative))
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // breakAt runs the form at one effect and says how the command ended.
-func (s *sweep) breakAt(t *testing.T, f form, at harness.Effect) string {
+func (s *sweep) breakAt(t *testing.T, f drilling.Form, at harness.Effect) string {
 	t.Helper()
 	s.reset(t, s.origin)
 	s.change(t)
 	started := make(chan *process, 1)
-	s.proxy.Arm(f.trigger(at.Number, func() { (<-started).kill() }))
+	s.proxy.Arm(f.Trigger(at.Number, func() { (<-started).Kill() }))
 	p := s.start(t, "--jobs", "1")
 	started <- p
-	code := p.wait(t)
+	code := p.Wait(t, patience)
 	if met, fired := s.proxy.Fired(); !fired || met.Effect != at {
 		t.Errorf("the fault was not reached: fired %v at %s", fired, met.Effect)
 	}
@@ -202,15 +167,15 @@ func (s *sweep) breakAt(t *testing.T, f form, at harness.Effect) string {
 }
 
 // judge holds what the command said against what is there.
-func (s *sweep) judge(t *testing.T, f form, p *process, code int, after listing) (landed bool) {
+func (s *sweep) judge(t *testing.T, f drilling.Form, p *process, code int, after listing) (landed bool) {
 	t.Helper()
 	landed = len(after) == 2
 	switch {
 	case !after.has(s.first):
 		t.Error("the first backup is gone")
-	case f.killed && code != -1:
+	case f.Kills && code != -1:
 		t.Errorf("exit code %d of a process that was killed", code)
-	case f.killed:
+	case f.Kills:
 	case code == 0 || code == 3:
 		m := p.made(t)
 		if !landed || m.Rows == 0 {
@@ -221,9 +186,9 @@ func (s *sweep) judge(t *testing.T, f form, p *process, code int, after listing)
 			t.Errorf("exit code 0, and the ledger says that the run is %q", state)
 		}
 	case landed:
-		t.Errorf("exit code %d, and the manifest is there: %s", code, &p.errors)
-	case code != 30 || !strings.Contains(p.errors.String(), "retryable"):
-		t.Errorf("exit code %d, want 30 and retryable: %s", code, &p.errors)
+		t.Errorf("exit code %d, and the manifest is there: %s", code, &p.Errors)
+	case code != 30 || !strings.Contains(p.Errors.String(), "retryable"):
+		t.Errorf("exit code %d, want 30 and retryable: %s", code, &p.Errors)
 	}
 	return landed
 }

@@ -23,6 +23,7 @@ import (
 	"tidemark/shared/postgres/postgrestest"
 	"tidemark/shared/postgres/snapshot"
 	"tidemark/shared/record"
+	"tidemark/tests/internal/drilling"
 )
 
 const (
@@ -179,7 +180,7 @@ func TestModelAtTheCut(t *testing.T) {
 	for n := range uint64(modelHistories) {
 		v.db.Exec(t, "TRUNCATE item, log, pair; DELETE FROM tidemark.checkpoint")
 		h := generate(n, kinds)
-		h.applier = newApplier(t, v.db, topicOf("item"), topicOf("log"), topicOf("pair"))
+		h.applier = drilling.NewApplier(t, v.db, flowName, topicOf("item"), topicOf("log"), topicOf("pair"))
 		for b := range modelBackups {
 			if err := h.deliver(t.Context(), 1+h.random.IntN(deliveries)); err != nil {
 				t.Fatal(fault.Line(err))

@@ -54,7 +54,7 @@ func TestKilledWhileWriting(t *testing.T) {
 			died++
 			landed += len(after) - 1
 		case w.code != 0:
-			t.Fatalf("exit code %d of a process that nothing happened to: %s", w.code, &w.errors)
+			t.Fatalf("exit code %d of a process that nothing happened to: %s", w.code, &w.Errors)
 		}
 		v.wantNext(t, o, after)
 		if t.Failed() {
@@ -119,10 +119,10 @@ func (v *vault) writing(t *testing.T, at int64) written {
 	p := v.start(t)
 	select {
 	case <-reached:
-		p.kill()
-	case <-p.over:
+		p.Kill()
+	case <-p.Over:
 	}
-	code := p.wait(t)
+	code := p.Wait(t, patience)
 	end()
 	return written{p, code, met.Load()}
 }

@@ -165,8 +165,8 @@ func TestLargeValues(t *testing.T) {
 		t.Errorf("got %s, want that the value in public.large is too large", fault.Line(err))
 	}
 	p := v.start(t)
-	if code := p.wait(t); code == 0 || code == 1 || code == 3 || !strings.Contains(p.errors.String(), "public.large") {
-		t.Errorf("exit code %d: %s; want a refusal that names the table", code, &p.errors)
+	if code := p.Wait(t, patience); code == 0 || code == 1 || code == 3 || !strings.Contains(p.Errors.String(), "public.large") {
+		t.Errorf("exit code %d: %s; want a refusal that names the table", code, &p.Errors)
 	}
 	if listed := v.sound(t); len(listed) != 1 {
 		t.Errorf("%d manifests are listed, want the first alone", len(listed))

@@ -3,61 +3,21 @@
 package backup_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"os/exec"
 	"strings"
 	"testing"
-	"time"
+
+	"tidemark/tests/internal/binary"
 )
 
 // process is the command as a process.
-type process struct {
-	cmd            *exec.Cmd
-	output, errors bytes.Buffer
-	over           chan struct{} // closed when it is gone
-}
+type process struct{ *binary.Process }
 
 // start starts a backup by the command.
 func (v *vault) start(t *testing.T, arguments ...string) *process {
 	t.Helper()
-	p := &process{over: make(chan struct{})}
-	//nolint:gosec // the binary under test
-	p.cmd = exec.Command(tidemark, append([]string{"backup", "--json"}, arguments...)...) //nolint:noctx // it is killed by hand
-	for name, value := range v.env {
-		p.cmd.Env = append(p.cmd.Env, name+"="+value)
-	}
-	p.cmd.Stdout, p.cmd.Stderr = &p.output, &p.errors
-	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	go func() {
-		defer close(p.over)
-		_ = p.cmd.Wait() // how it ended is its state
-	}()
-	t.Cleanup(p.kill)
-	return p
-}
-
-// kill ends the process by SIGKILL and returns when it is gone.
-func (p *process) kill() {
-	_ = p.cmd.Process.Kill() // it fails only when there is none
-	<-p.over
-}
-
-// wait gives the exit code, -1 for one that was killed.
-func (p *process) wait(t *testing.T) int {
-	t.Helper()
-	limit := time.NewTimer(patience)
-	defer limit.Stop()
-	select {
-	case <-p.over:
-	case <-limit.C:
-		p.kill()
-		t.Fatalf("the command hangs: %s", &p.errors)
-	}
-	return p.cmd.ProcessState.ExitCode()
+	return &process{binary.Start(t, tidemark, v.env, append([]string{"backup", "--json"}, arguments...)...)}
 }
 
 // made is what a backup says.
@@ -71,8 +31,8 @@ type made struct {
 // made reads what the process says when it has made a backup.
 func (p *process) made(t *testing.T) (m made) {
 	t.Helper()
-	if err := json.Unmarshal(p.output.Bytes(), &m); err != nil {
-		t.Fatalf("%v: %s", err, &p.output)
+	if err := json.Unmarshal(p.Output.Bytes(), &m); err != nil {
+		t.Fatalf("%v: %s", err, &p.Output)
 	}
 	return m
 }
@@ -81,8 +41,8 @@ func (p *process) made(t *testing.T) (m made) {
 func (v *vault) run(t *testing.T, code int, arguments ...string) *process {
 	t.Helper()
 	p := v.start(t, arguments...)
-	if got := p.wait(t); got != code {
-		t.Fatalf("tidemark backup %s: exit code %d, want %d: %s%s", strings.Join(arguments, " "), got, code, &p.output, &p.errors)
+	if got := p.Wait(t, patience); got != code {
+		t.Fatalf("tidemark backup %s: exit code %d, want %d: %s%s", strings.Join(arguments, " "), got, code, &p.Output, &p.Errors)
 	}
 	return p
 }

@@ -3,42 +3,15 @@
 package backup_test
 
 import (
-	"context"
 	"encoding/json"
 	"strconv"
-	"testing"
 	"time"
 
-	"tidemark/shared/apply"
-	"tidemark/shared/format/debezium"
 	"tidemark/shared/position"
-	"tidemark/shared/postgres/postgrestest"
-	"tidemark/shared/postgres/target"
 	"tidemark/shared/record"
 )
 
 const flowName = "drill"
-
-// newApplier puts real code on a database: Debezium's records, one connection.
-func newApplier(t *testing.T, db *postgrestest.Database, topics ...string) *apply.Applier {
-	t.Helper()
-	written, err := target.New(target.Options{Database: db.URL, Flow: flowName, Now: time.Now})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { written.Close(context.WithoutCancel(t.Context())) })
-	decoder, err := debezium.New(written, debezium.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	applier, err := apply.New(written, decoder, apply.Options{
-		Flow: flowName, TargetID: postgrestest.TargetID, Topics: topics, Now: time.Now,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return applier
-}
 
 // topicOf is the topic of a table of schema public.
 func topicOf(table string) string { return "drill.public." + table }

@@ -41,7 +41,7 @@ func TestCloneSharesNoPrefix(t *testing.T) {
 			v.run(t, 0)
 			before := v.sound(t)
 			v.env["TIDEMARK_DATABASE_URL"] = refused
-			if said := v.run(t, held).errors.String(); !strings.Contains(said, "another database writes to this archive as this target") ||
+			if said := v.run(t, held).Errors.String(); !strings.Contains(said, "another database writes to this archive as this target") ||
 				!strings.Contains(said, "clone") {
 				t.Errorf("the command says %s", said)
 			}
@@ -92,14 +92,14 @@ func TestBackupsAtOnce(t *testing.T) {
 		}
 		winners := 0
 		for _, p := range all {
-			switch code := p.wait(t); {
+			switch code := p.Wait(t, patience); {
 			case code == 0:
 				winners++
 				p.made(t)
-			case code == held && strings.Contains(p.errors.String(), "another backup is running"):
+			case code == held && strings.Contains(p.Errors.String(), "another backup is running"):
 				lost++
 			default:
-				t.Errorf("exit code %d: %s", code, &p.errors)
+				t.Errorf("exit code %d: %s", code, &p.Errors)
 			}
 		}
 		if winners == 0 {

@@ -6,10 +6,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -29,7 +26,7 @@ import (
 	"tidemark/shared/postgres/ledger/runs"
 	"tidemark/shared/postgres/postgrestest"
 	"tidemark/shared/postgres/snapshot"
-	"tidemark/shared/signing/localkey"
+	"tidemark/shared/signing/localkey/localkeytest"
 	"tidemark/shared/wiring"
 )
 
@@ -51,15 +48,7 @@ func newVault(t *testing.T, ddl string, buckets int) *vault {
 
 func vaultOf(t *testing.T, db *postgrestest.Database, buckets int) *vault {
 	t.Helper()
-	key, err := localkey.Generate()
-	if err != nil {
-		t.Fatal(err)
-	}
-	keys := t.TempDir()
-	private, trusted := filepath.Join(keys, "key.pem"), filepath.Join(keys, "trusted.pem")
-	if err := errors.Join(key.Write(private), os.WriteFile(trusted, key.Key().PEM(), 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	private, trusted := localkeytest.Files(t)
 	v := &vault{db: db, env: map[string]string{
 		"TIDEMARK_TARGET_ID": postgrestest.TargetID.String(), "TIDEMARK_DATABASE_URL": db.URL,
 		"TIDEMARK_TRUSTED_KEYS": trusted, "TIDEMARK_SIGNING_KEYS": private,

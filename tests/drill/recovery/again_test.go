@@ -2,7 +2,11 @@
 
 package recovery_test
 
-import "testing"
+import (
+	"testing"
+
+	"tidemark/tests/internal/drilling"
+)
 
 // againAndAgain gives the same command until it is through, and stops nearly each: a few effects behind where
 // it finds what is done already, in a form that changes. Each comes a little further than the one before, so that together they
@@ -21,9 +25,9 @@ func againAndAgain(t *testing.T, w *world) {
 	through, stopped, first := 0, map[string]int{}, firstForm(t)
 	s.reset(t)
 	for call := range most {
-		f := forms()[(call+first)%len(forms())]
+		f := drilling.Forms()[(call+first)%len(drilling.Forms())]
 		if !s.stopAt(t, f, found+call*7%reach) {
-			stopped[f.name]++
+			stopped[f.Name]++
 			continue
 		}
 		is(t, s.db, s.want)
@@ -43,13 +47,13 @@ func againAndAgain(t *testing.T, w *world) {
 
 // stopAt gives the command, breaks it at a number, and says whether it came through all the same: it had ended, or what was
 // broken needed no answer.
-func (s *sweep) stopAt(t *testing.T, f form, number int) (through bool) {
+func (s *sweep) stopAt(t *testing.T, f drilling.Form, number int) (through bool) {
 	t.Helper()
 	started := make(chan *process, 1)
-	s.proxy.Arm(f.trigger(number, func() { (<-started).kill() }))
+	s.proxy.Arm(f.Trigger(number, func() { (<-started).Kill() }))
 	p := s.start(t, s.own(), recovering()...)
 	started <- p
-	code := p.wait(t)
+	code := p.Wait(t, patience)
 	_, fired := s.proxy.Fired()
 	s.proxy.Watch()
 	s.alone(t)
@@ -57,8 +61,8 @@ func (s *sweep) stopAt(t *testing.T, f form, number int) (through bool) {
 	switch {
 	case code == 0 && live:
 		return true
-	case !fired, code == 0, live && code != 30, !f.killed && code != 30:
-		t.Fatalf("exit code %d at effect %d, stopped: %v, live: %v: %s", code, number, fired, live, &p.errors)
+	case !fired, code == 0, live && code != 30, !f.Kills && code != 30:
+		t.Fatalf("exit code %d at effect %d, stopped: %v, live: %v: %s", code, number, fired, live, &p.Errors)
 	}
 	return false
 }

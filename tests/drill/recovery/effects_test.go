@@ -14,26 +14,14 @@ import (
 	"testing"
 
 	"tidemark/shared/postgres/postgrestest"
+	"tidemark/tests/internal/drilling"
 	"tidemark/tests/internal/harness"
 )
 
-// form is one way in which an effect can go wrong. killed forms need the process, which is there when the effect comes.
-type form struct {
-	name    string
-	trigger func(number int, kill func()) harness.Trigger
-	killed  bool
-}
-
-func forms() []form {
-	return []form{
-		{"ErrorBefore", func(number int, _ func()) harness.Trigger { return harness.ErrorBefore(number) }, false},
-		{"ReplyDropped", func(number int, _ func()) harness.Trigger { return harness.ReplyDropped(number) }, false},
-		{"Killed", harness.KillAfter, true},
-	}
-}
-
 // due says whether a number has a form in this run.
-func due(number, which, first int) bool { return everyEffect || (number+first)%len(forms()) == which }
+func due(number, which, first int) bool {
+	return everyEffect || (number+first)%len(drilling.Forms()) == which
+}
 
 // telling are the effects that differ: the first of those that follow the same effect. A restore does the same for one definition
 // after the other.
@@ -57,7 +45,7 @@ func firstForm(t *testing.T) int {
 	t.Helper()
 	first := turn
 	if first < 0 {
-		first = rand.IntN(len(forms())) //nolint:gosec // which form, not a secret
+		first = rand.IntN(len(drilling.Forms())) //nolint:gosec // which form, not a secret
 	}
 	t.Logf("go test -turn %d gives each effect the form that it has in this run", first)
 	return first
@@ -98,8 +86,8 @@ func atEveryStatement(t *testing.T, w *world) {
 			t.Errorf("%d faults were reached, want %d, one of each of %d effects at least", reached.Load(), planned.Load(), len(chosen))
 		}
 	})
-	for which, f := range forms() {
-		t.Run(f.name, func(t *testing.T) {
+	for which, f := range drilling.Forms() {
+		t.Run(f.Name, func(t *testing.T) {
 			t.Parallel()
 			s, told := newSweep(t, w), map[string]int{}
 			s.want = want
@@ -136,7 +124,7 @@ type sweep struct {
 
 func newSweep(t *testing.T, w *world) *sweep {
 	t.Helper()
-	s := &sweep{world: w, db: postgrestest.Empty(t), folder: linked(t, w.archive), mark: filepath.Join(t.TempDir(), "newest")}
+	s := &sweep{world: w, db: postgrestest.Empty(t), folder: copied(t, w.archive), mark: filepath.Join(t.TempDir(), "newest")}
 	newest, err := os.ReadFile(strings.TrimPrefix(w.env["TIDEMARK_HIGH_WATER"], "file://"))
 	//nolint:gosec // a path of this test's own
 	if err = errors.Join(err, os.WriteFile(s.mark, newest, 0o600)); err != nil {
@@ -178,7 +166,7 @@ func (s *sweep) reset(t *testing.T) {
 	t.Helper()
 	s.alone(t)
 	s.db.Exec(t, "SET client_min_messages = warning; DROP SCHEMA IF EXISTS shop, tidemark, tidemark_recovery CASCADE")
-	s.folder = linked(t, s.archive)
+	s.folder = copied(t, s.archive)
 }
 
 // alone waits until the database has noticed that nobody is there but the test's session.
@@ -189,14 +177,14 @@ func (s *sweep) alone(t *testing.T) {
 }
 
 // breakAt runs the form at one effect, then the command again, and says how the first one ended.
-func (s *sweep) breakAt(t *testing.T, f form, at harness.Effect) string {
+func (s *sweep) breakAt(t *testing.T, f drilling.Form, at harness.Effect) string {
 	t.Helper()
 	s.reset(t)
 	started := make(chan *process, 1)
-	s.proxy.Arm(f.trigger(at.Number, func() { (<-started).kill() }))
+	s.proxy.Arm(f.Trigger(at.Number, func() { (<-started).Kill() }))
 	p := s.start(t, s.own(), recovering()...)
 	started <- p
-	code := p.wait(t)
+	code := p.Wait(t, patience)
 	if met, fired := s.proxy.Fired(); !fired || met.Effect != at {
 		t.Errorf("the fault was not reached: fired %v at %s", fired, met.Effect)
 	}
@@ -205,8 +193,8 @@ func (s *sweep) breakAt(t *testing.T, f form, at harness.Effect) string {
 	live := s.live(t)
 	s.judge(t, f, p, code, live)
 	again := s.run(t, 0, s.own(), recovering()...)
-	if said := strings.Contains(again.output.String(), "had recovered it already"); said != live {
-		t.Errorf("the target was live: %v; the same command says: %s", live, &again.output)
+	if said := strings.Contains(again.Output.String(), "had recovered it already"); said != live {
+		t.Errorf("the target was live: %v; the same command says: %s", live, &again.Output)
 	}
 	is(t, s.db, s.want)
 	if got, want := lives(t, s.folder), lives(t, s.archive)+1; got != want {
@@ -225,12 +213,12 @@ func (s *sweep) live(t *testing.T) bool {
 }
 
 // judge holds what the first command said against what is there.
-func (s *sweep) judge(t *testing.T, f form, p *process, code int, live bool) {
+func (s *sweep) judge(t *testing.T, f drilling.Form, p *process, code int, live bool) {
 	t.Helper()
-	switch said := p.errors.String(); {
-	case f.killed && code != -1:
+	switch said := p.Errors.String(); {
+	case f.Kills && code != -1:
 		t.Errorf("exit code %d of a process that was killed", code)
-	case f.killed:
+	case f.Kills:
 	case code == 0:
 		is(t, s.db, s.want)
 	case live && !strings.Contains(said, "unknown"):

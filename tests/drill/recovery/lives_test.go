@@ -45,8 +45,8 @@ func overtaken(t *testing.T, w *world, at, because string) (first, second *sweep
 	reached(t, p)
 	second.run(t, 0, second.own(), recovering()...)
 	close(goOn)
-	if code := p.wait(t); code != held11 || !strings.Contains(p.errors.String(), because) {
-		t.Errorf("exit code %d, want %d, and that %s: %s", code, held11, because, &p.errors)
+	if code := p.Wait(t, patience); code != held11 || !strings.Contains(p.Errors.String(), because) {
+		t.Errorf("exit code %d, want %d, and that %s: %s", code, held11, because, &p.Errors)
 	}
 	first.run(t, held11, first.own(), recovering()...)
 	return first, second
@@ -79,9 +79,9 @@ func (s *sweep) pause(at string) (reached func(*testing.T, *process), goOn chan 
 		t.Helper()
 		select {
 		case <-point:
-		case <-p.over:
+		case <-p.Over:
 			close(goOn)
-			t.Fatalf("it ended before: %s: %s", at, &p.errors)
+			t.Fatalf("it ended before: %s: %s", at, &p.Errors)
 		}
 	}, goOn
 }
@@ -100,8 +100,8 @@ func twoClaims(t *testing.T, w *world) {
 		return s.db.Copy(t, "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted") == "1\n"
 	})
 	close(goOn)
-	if code := other.wait(t); code != 15 || !strings.Contains(other.errors.String(), "target_not_empty") {
-		t.Errorf("exit code %d of the second, want 15: %s", code, &other.errors)
+	if code := other.Wait(t, patience); code != 15 || !strings.Contains(other.Errors.String(), "target_not_empty") {
+		t.Errorf("exit code %d of the second, want 15: %s", code, &other.Errors)
 	}
 	s.ends(t, p)
 }
@@ -116,8 +116,8 @@ func twoCalls(t *testing.T, w *world) {
 	directly := s.own()
 	directly["TIDEMARK_DATABASE_URL"] = s.db.URL
 	other := s.start(t, directly, recovering()...)
-	if code := other.wait(t); code != 30 || !strings.Contains(other.errors.String(), "is under way in another process") {
-		t.Errorf("exit code %d of the second, want 30: %s", code, &other.errors)
+	if code := other.Wait(t, patience); code != 30 || !strings.Contains(other.Errors.String(), "is under way in another process") {
+		t.Errorf("exit code %d of the second, want 30: %s", code, &other.Errors)
 	}
 	close(goOn)
 	s.ends(t, p)
@@ -126,8 +126,8 @@ func twoCalls(t *testing.T, w *world) {
 // ends waits for a recovery to end well, with one life taken.
 func (s *sweep) ends(t *testing.T, p *process) {
 	t.Helper()
-	if code := p.wait(t); code != 0 {
-		t.Errorf("exit code %d of the first, want 0: %s", code, &p.errors)
+	if code := p.Wait(t, patience); code != 0 {
+		t.Errorf("exit code %d of the first, want 0: %s", code, &p.Errors)
 	}
 	if got := rows(t, s.db); got != s.world.want || !s.live(t) {
 		t.Errorf("live: %v, the rows are\n%s\nwant:\n%s", s.live(t), got, s.world.want)

@@ -11,20 +11,14 @@ package recovery_test
 
 import (
 	"context"
-	"errors"
 	"flag"
-	"fmt"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
-	"tidemark/localstack/services/servicestest"
-	"tidemark/shared/fault"
-	"tidemark/tests/internal/capture"
+	"tidemark/tests/internal/binary"
+	"tidemark/tests/internal/drilling"
 )
 
 // What the drills of this process share, made before the first of them.
@@ -42,41 +36,10 @@ func TestMain(m *testing.M) {
 
 type runner struct{ *testing.M }
 
-// atOnce is how many drills run at once, unless -parallel says: more than there are cores, because some wait.
-const atOnce = "4"
-
-const shareDeadline = 5 * time.Minute
-
-// Run makes what the drills share, runs them and takes it down again.
+// Run builds the command, runs the drills and stops the shared server.
 func (r runner) Run() int {
-	err := flag.Set("test.parallel", atOnce) // the command line is read later
-	dir := ""
-	if err == nil {
-		dir, err = os.MkdirTemp("", "tidemark-drill-")
-	}
-	if err == nil {
-		err = build(filepath.Join(dir, "tidemark"))
-	}
-	code := 1
-	if err == nil {
-		code = servicestest.Run(r.M)
-	}
-	if err = errors.Join(err, os.RemoveAll(dir)); err != nil {
-		fmt.Fprintln(os.Stderr, "recovery drills:", fault.Line(err))
-		return max(code, 1)
-	}
-	return code
-}
-
-func build(to string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), shareDeadline)
-	defer cancel()
-	//nolint:gosec // a path of this test's own
-	cmd := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-o", to, "./cmd/tidemark")
-	cmd.Dir = capture.Root()
-	if output, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("build the command: %w\n%s", err, output)
-	}
-	tidemark = to
-	return nil
+	return drilling.Main(r.M, func(ctx context.Context, dir string) error {
+		tidemark = filepath.Join(dir, "tidemark")
+		return binary.Build(ctx, tidemark, binary.Command)
+	})
 }

@@ -67,7 +67,7 @@ func (s *sweep) stops(t *testing.T, at string, what func() error, code int, vari
 		env[name] = value
 	}
 	p := s.run(t, code, env, recovering()...)
-	if said := p.errors.String(); !strings.Contains(said, say) {
+	if said := p.Errors.String(); !strings.Contains(said, say) {
 		t.Errorf("%q is not in: %s", say, said)
 	}
 	if _, fired := s.proxy.Fired(); !fired {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"testing"
 
+	"tidemark/tests/internal/drilling"
 	"tidemark/tests/internal/harness"
 )
 
@@ -29,36 +30,36 @@ func atEveryRequest(t *testing.T, w *world) {
 	first, missed, told := firstForm(t), 0, map[string]int{}
 	chosen := tellingRequests(requests)
 	for _, number := range chosen {
-		name := requests[number-1]
-		for which, form := range forms() {
+		name := nthOf(requests[:number])
+		for which, form := range drilling.Forms() {
 			if !due(number, which, first) {
 				continue
 			}
 			s.reset(t)
 			started := make(chan *process, 1)
-			fault := wireFault{number: number, after: which > 0}
-			if form.killed {
-				fault.act = func() { (<-started).kill() }
+			fault := wireFault{request: name, after: which > 0}
+			if form.Kills {
+				fault.act = func() { (<-started).Kill() }
 			}
 			proxy.arm(fault)
 			p := s.start(t, command(), recovering()...)
 			started <- p
-			code := p.wait(t)
+			code := p.Wait(t, patience)
 			_, fired := proxy.seen()
 			proxy.arm(wireFault{})
 			switch {
 			case !fired:
 				missed++
-			case form.killed != (code == -1), code != -1 && code != 0 && code != 31:
-				t.Fatalf("request %d %s, %s: exit code %d: %s", number, name, form.name, code, &p.errors)
+			case form.Kills != (code == -1), code != -1 && code != 0 && code != 31:
+				t.Fatalf("request %s, %s: exit code %d: %s", name, form.Name, code, &p.Errors)
 			}
 			s.alone(t)
 			if live := s.live(t); live != (code == 0) {
-				t.Errorf("request %d %s, %s: exit code %d, live: %v", number, name, form.name, code, live)
+				t.Errorf("request %s, %s: exit code %d, live: %v", name, form.Name, code, live)
 			}
 			s.goesOn(t)
-			if told[fmt.Sprintf("%s: exit %d", form.name, code)]++; t.Failed() {
-				t.Fatalf("at request %d %s, %s", number, name, form.name)
+			if told[fmt.Sprintf("%s: exit %d", form.Name, code)]++; t.Failed() {
+				t.Fatalf("at request %s, %s", name, form.Name)
 			}
 		}
 	}

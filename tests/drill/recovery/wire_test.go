@@ -31,12 +31,21 @@ type wire struct {
 	closed   bool
 }
 
-// wireFault is what happens at a request.
+// wireFault is what happens at a request. It is named by its kind: how many of another kind come before it differs from run to run.
 type wireFault struct {
-	number int // 0: none
-	after  bool
-	act    func() // may be nil
+	request
+	after bool
+	act   func() // may be nil
 }
+
+// request is the nth of a kind, from 1 on; 0: none.
+type request struct {
+	kind string
+	nth  int
+}
+
+// String names it for a person.
+func (r request) String() string { return fmt.Sprintf("%s %d", r.kind, r.nth) }
 
 func newWire(t *testing.T, upstream string) *wire {
 	t.Helper()
@@ -50,7 +59,7 @@ func newWire(t *testing.T, upstream string) *wire {
 	return w
 }
 
-// arm numbers requests from 1 again.
+// arm counts requests from 1 again.
 func (w *wire) arm(fault wireFault) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -138,23 +147,24 @@ func (w *wire) serve(client net.Conn) {
 	}
 }
 
-// pass numbers a request, lets the fault act that comes before it, and says whether it is passed on.
+// pass counts a request, lets the fault act that comes before it, and says whether it is passed on.
 func (w *wire) pass(a *asked) bool {
 	w.mu.Lock()
-	w.requests = append(w.requests, kmsg.NameForKey(a.key))
+	came := nthOf(append(w.requests, kmsg.NameForKey(a.key)))
+	w.requests = append(w.requests, came.kind)
 	fault := w.fault
-	met := fault.number == len(w.requests)
+	met := fault.request == came
 	w.mu.Unlock()
 	if !met {
 		return true
 	}
 	act := func() {
+		w.mu.Lock()
+		w.fired = true // before it acts: whoever sees the process end asks at once
+		w.mu.Unlock()
 		if fault.act != nil {
 			fault.act()
 		}
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		w.fired = true
 	}
 	if fault.after {
 		a.act = act
@@ -162,6 +172,17 @@ func (w *wire) pass(a *asked) bool {
 	}
 	act()
 	return false
+}
+
+// nthOf is the last of some requests, counted among those of its kind.
+func nthOf(kinds []string) request {
+	last := request{kind: kinds[len(kinds)-1]}
+	for _, kind := range kinds {
+		if kind == last.kind {
+			last.nth++
+		}
+	}
+	return last
 }
 
 // answer passes answers on, in the order of the requests.

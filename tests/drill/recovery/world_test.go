@@ -3,15 +3,11 @@
 package recovery_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -20,12 +16,11 @@ import (
 	"tidemark/localstack/brokers"
 	"tidemark/localstack/kafkalog"
 	"tidemark/shared/apply"
-	"tidemark/shared/format/debezium"
 	"tidemark/shared/position"
 	"tidemark/shared/postgres/postgrestest"
-	"tidemark/shared/postgres/target"
 	"tidemark/shared/record"
-	"tidemark/shared/signing/localkey"
+	"tidemark/shared/signing/localkey/localkeytest"
+	"tidemark/tests/internal/drilling"
 )
 
 const (
@@ -59,7 +54,7 @@ func newWorld(t *testing.T) *world {
 	w.startBroker(t)
 	db := postgrestest.Live(t, shop)
 	w.tell(t, db)
-	applier := newApplier(t, db)
+	applier := drilling.NewApplier(t, db, flowName, topic)
 	w.apply(t, applier, record.Batch{
 		run(0, entries(0, 10)...), run(1, order("c", 21, "order 21"), order("u", 3, "changed")),
 	})
@@ -96,15 +91,11 @@ func (w *world) startBroker(t *testing.T) {
 // tell makes what the command is told.
 func (w *world) tell(t *testing.T, db *postgrestest.Database) {
 	t.Helper()
-	key, err := localkey.Generate()
-	if err != nil {
-		t.Fatal(err)
-	}
+	private, trusted := localkeytest.Files(t)
 	dir := t.TempDir()
-	private, trusted, flow := filepath.Join(dir, "key.pem"), filepath.Join(dir, "trusted.pem"), filepath.Join(dir, "flow.yaml")
+	flow := filepath.Join(dir, "flow.yaml")
 	file := "flow: " + flowName + "\nformat: debezium\nlog: dense\ntopics:\n  - " + topic + "\n"
-	err = errors.Join(key.Write(private), os.WriteFile(trusted, key.Key().PEM(), 0o600), os.WriteFile(flow, []byte(file), 0o600))
-	if err != nil {
+	if err := os.WriteFile(flow, []byte(file), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	w.env = map[string]string{
@@ -113,27 +104,6 @@ func (w *world) tell(t *testing.T, db *postgrestest.Database) {
 		"TIDEMARK_HIGH_WATER":    "file://" + filepath.Join(dir, "newest"),
 		"TIDEMARK_KAFKA_BROKERS": strings.Join(w.cluster.Addresses(), ","), "TIDEMARK_KAFKA_TLS": "false",
 	}
-}
-
-// newApplier puts real code on a database: Debezium's records, one connection.
-func newApplier(t *testing.T, db *postgrestest.Database) *apply.Applier {
-	t.Helper()
-	written, err := target.New(target.Options{Database: db.URL, Flow: flowName, Now: time.Now})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { written.Close(context.WithoutCancel(t.Context())) })
-	decoder, err := debezium.New(written, debezium.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	applier, err := apply.New(written, decoder, apply.Options{
-		Flow: flowName, TargetID: postgrestest.TargetID, Topics: []string{topic}, Now: time.Now,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return applier
 }
 
 // apply appends records to the log and applies them.
@@ -261,23 +231,11 @@ func lives(t *testing.T, folder string) int {
 	return len(found)
 }
 
-// linked makes a folder of the same files: an archive never writes into one that is there.
-func linked(t *testing.T, from string) string {
+// copied makes a folder of the same files.
+func copied(t *testing.T, from string) string {
 	t.Helper()
 	to := t.TempDir()
-	err := filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
-		relative, relErr := filepath.Rel(from, path)
-		switch {
-		case err != nil || relErr != nil:
-			return err
-		case relative == ".":
-			return nil
-		case entry.IsDir():
-			return os.Mkdir(filepath.Join(to, relative), 0o700)
-		}
-		return os.Link(path, filepath.Join(to, relative)) //nolint:gosec // folders of this test alone
-	})
-	if err != nil {
+	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
 		t.Fatal(err)
 	}
 	return to
