@@ -49,7 +49,7 @@ func (h *handler) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	start := h.now()
 	batch, doubt := kafkaevent.Decode(payload)
 	if doubt != nil {
-		h.log.LogAttrs(ctx, slog.LevelError, "event refused", describe(doubt)...)
+		h.log.LogAttrs(ctx, slog.LevelError, "event refused", fault.Attributes(doubt)...)
 	}
 	if len(batch) == 0 && doubt != nil {
 		return nil, &UnappliedError{doubt}
@@ -81,13 +81,6 @@ func withinReply(ctx context.Context, start time.Time) (context.Context, context
 	return context.WithDeadline(ctx, deadline.Add(-min(most, deadline.Sub(start)/share)))
 }
 
-func describe(err error) []slog.Attr {
-	return []slog.Attr{
-		slog.String("class", fault.ClassOf(err).String()), slog.String("error", err.Error()),
-		slog.String("hint", fault.HintOf(err)),
-	}
-}
-
 // report writes the one line that a run of a batch leaves in the log. It holds positions and counts, never payload.
 func (h *handler) report(ctx context.Context, p *apply.PartitionOutcome, took time.Duration) {
 	attributes := []slog.Attr{
@@ -101,5 +94,5 @@ func (h *handler) report(ctx context.Context, p *apply.PartitionOutcome, took ti
 		h.log.LogAttrs(ctx, slog.LevelInfo, "batch applied", attributes...)
 		return
 	}
-	h.log.LogAttrs(ctx, levelOf(p.Err, waitsLong), "batch stopped", append(attributes, describe(p.Err)...)...)
+	h.log.LogAttrs(ctx, levelOf(p.Err, waitsLong), "batch stopped", append(attributes, fault.Attributes(p.Err)...)...)
 }

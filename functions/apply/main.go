@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/lambda"
+
+	"tidemark/shared/fault"
 )
 
 const closeTimeout = 400 * time.Millisecond // Lambda kills the process half a second after SIGTERM
@@ -20,7 +22,7 @@ func main() {
 	log := slog.New(slog.NewJSONHandler(os.Stdout, nil))
 	h, err := assemble(os.Stdout)
 	if err != nil {
-		log.LogAttrs(context.Background(), slog.LevelError, "cannot start", describe(err)...)
+		log.LogAttrs(context.Background(), slog.LevelError, "cannot start", fault.Attributes(err)...)
 		os.Exit(1)
 	}
 	h.announce(context.Background())

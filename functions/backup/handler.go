@@ -50,7 +50,7 @@ func (h *handler) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	begun := h.now()
 	asked, err := decodeEvent(payload)
 	if err != nil {
-		h.log.LogAttrs(ctx, slog.LevelError, "event refused", describe(err)...)
+		h.log.LogAttrs(ctx, slog.LevelError, "event refused", fault.Attributes(err)...)
 		return nil, &FailedError{err}
 	}
 	to := logs{asked.on(h.log), asked.on(h.results)}
@@ -63,7 +63,7 @@ func (h *handler) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	outcome := outcomeOf(err)
 	if outcome == "" {
 		err = inVariables(err)
-		to.log.LogAttrs(ctx, slog.LevelError, "backup failed", describe(err)...)
+		to.log.LogAttrs(ctx, slog.LevelError, "backup failed", fault.Attributes(err)...)
 		return nil, &FailedError{err}
 	}
 	reply := resultOf(outcome, made, seen.last, err)
@@ -106,18 +106,11 @@ func (h *handler) actor(ctx context.Context) string {
 	return actor
 }
 
-func describe(err error) []slog.Attr {
-	return []slog.Attr{
-		slog.String("class", fault.ClassOf(err).String()), slog.String("error", err.Error()),
-		slog.String("hint", fault.HintOf(err)),
-	}
-}
-
 // report writes the one line that a backup leaves in the log.
 func (h *handler) report(ctx context.Context, to logs, r result, why error) {
 	attributes := r.attributes()
 	if why != nil {
-		attributes = append(attributes, describe(why)...)
+		attributes = append(attributes, fault.Attributes(why)...)
 	}
 	if r.Outcome != continuation {
 		h.unfinished = 0

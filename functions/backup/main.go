@@ -8,6 +8,8 @@ import (
 	"os"
 
 	"github.com/aws/aws-lambda-go/lambda"
+
+	"tidemark/shared/fault"
 )
 
 // version is the release; the build sets it.
@@ -19,7 +21,7 @@ func main() {
 	log := slog.New(slog.NewJSONHandler(os.Stdout, nil))
 	h, err := assemble(ctx, os.Stdout)
 	if err != nil {
-		log.LogAttrs(ctx, slog.LevelError, "cannot start", describe(err)...)
+		log.LogAttrs(ctx, slog.LevelError, "cannot start", fault.Attributes(err)...)
 		stop()
 		os.Exit(1)
 	}

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"log/slog"
-
 	"tidemark/shared/fault"
 )
 
@@ -23,10 +21,3 @@ func (r *RetryableError) Error() string { return fault.Line(r.err) }
 
 // Unwrap gives the error.
 func (r *RetryableError) Unwrap() error { return r.err }
-
-func describe(err error) []slog.Attr {
-	return []slog.Attr{
-		slog.String("class", fault.ClassOf(err).String()), slog.String("error", err.Error()),
-		slog.String("hint", fault.HintOf(err)),
-	}
-}

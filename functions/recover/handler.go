@@ -43,7 +43,7 @@ func (h *handler) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	begun := h.now()
 	asked, err := decodeEvent(payload)
 	if err != nil {
-		h.log.LogAttrs(ctx, slog.LevelError, "event refused", describe(err)...)
+		h.log.LogAttrs(ctx, slog.LevelError, "event refused", fault.Attributes(err)...)
 		return nil, &FailedError{err}
 	}
 	reply, err := h.slice(ctx, begun, asked)
@@ -52,7 +52,7 @@ func (h *handler) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 		err = nil
 	}
 	if err != nil {
-		h.log.LogAttrs(ctx, slog.LevelError, "recovery stopped", describe(err)...)
+		h.log.LogAttrs(ctx, slog.LevelError, "recovery stopped", fault.Attributes(err)...)
 		if fault.Is(err, fault.Retryable) || fault.Is(err, fault.UnknownOutcome) {
 			return nil, &RetryableError{err}
 		}

@@ -63,7 +63,7 @@ func (h *handler) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	begun := h.now()
 	asked, err := decodeEvent(payload)
 	if err != nil {
-		h.log.LogAttrs(ctx, slog.LevelError, "event refused", describe(err)...)
+		h.log.LogAttrs(ctx, slog.LevelError, "event refused", fault.Attributes(err)...)
 		return nil, &FailedError{err}
 	}
 	reply := result{Level: string(asked.Level), First: []string{}, Warnings: []string{}, Stored: []string{}}
@@ -72,7 +72,7 @@ func (h *handler) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	}
 	if err := h.within(ctx, begun, asked, &reply); err != nil {
 		h.results.LogAttrs(ctx, slog.LevelError, "verification could not be made",
-			append(describe(err), slog.String("at_level", reply.Level), slog.Int("failures", 1))...)
+			append(fault.Attributes(err), slog.String("at_level", reply.Level), slog.Int("failures", 1))...)
 		return nil, &FailedError{err}
 	}
 	reply.Seconds = h.now().Sub(begun).Seconds()
@@ -128,11 +128,4 @@ func (h *handler) actor(ctx context.Context) string {
 		actor += ", request " + invocation.AwsRequestID
 	}
 	return actor
-}
-
-func describe(err error) []slog.Attr {
-	return []slog.Attr{
-		slog.String("class", fault.ClassOf(err).String()), slog.String("error", err.Error()),
-		slog.String("hint", fault.HintOf(err)),
-	}
 }

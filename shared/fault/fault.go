@@ -8,6 +8,7 @@ package fault
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 )
 
@@ -108,6 +109,11 @@ func HintOf(err error) string {
 		err = found.Err
 	}
 	return ""
+}
+
+// Attributes are what a line of a log says of an error.
+func Attributes(err error) []slog.Attr {
+	return []slog.Attr{slog.String("class", ClassOf(err).String()), slog.String("error", err.Error()), slog.String("hint", HintOf(err))}
 }
 
 // Line is err in one line for an operator: class, message and, if there is one, the hint.
