@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"net"
 
 	"github.com/jackc/pgx/v5"
@@ -52,8 +51,8 @@ type asker struct {
 
 // again says whether err is the refusal of a login that has another one in its place by now.
 func (a *asker) again(ctx context.Context, err error) bool {
-	server, ok := errors.AsType[*pgconn.PgError](err)
-	return ok && (server.Code == "28P01" || server.Code == "28000") && a.logins != nil && a.logins.Refused(ctx, a.password)
+	state := StateOf(err)
+	return (state == "28P01" || state == "28000") && a.logins != nil && a.logins.Refused(ctx, a.password)
 }
 
 // Connect is pgx.ConnectConfig, once more when the server refuses a login that was replaced meanwhile. See LogInWith.

@@ -27,6 +27,9 @@ func QuoteName(name string) string { return `"` + strings.ReplaceAll(name, `"`, 
 // QuoteTable quotes a table's name in two parts.
 func QuoteTable(schema, table string) string { return QuoteName(schema) + "." + QuoteName(table) }
 
+// QuoteText quotes a text as a literal.
+func QuoteText(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
+
 // TextArray is the literal of a text[] without NULLs.
 func TextArray(values []string) []byte {
 	out := []byte{'{'}

@@ -171,11 +171,19 @@ func safeMessage(err *pgconn.PgError) string {
 
 const sqlstateLength = 5
 
+// StateOf is the server's code for what went wrong, empty when it was not the server that said so.
+func StateOf(err error) string {
+	if server, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return server.Code
+	}
+	return ""
+}
+
 // Waits says whether what was written needs a row that is not there yet: the parent that a foreign key points to, or the
 // other half of a key change.
 func Waits(err error) bool {
-	server, ok := errors.AsType[*pgconn.PgError](err)
-	return ok && (server.Code == "23503" || server.Code == StateMoveWaits)
+	state := StateOf(err)
+	return state == "23503" || state == StateMoveWaits
 }
 
 // IsRefusal says whether the server refused what was written, so that a smaller piece of the same work may pass. Time

@@ -151,8 +151,7 @@ func (d *Database) existing(ctx context.Context, conn *pgx.Conn, tables []body.T
 }
 
 // settings wait as long as it takes for anything but a lock, and make rows that a policy hides an error.
-const settings = `SET LOCAL row_security = off; SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0;
-SET LOCAL search_path = pg_catalog; SET LOCAL synchronize_seqscans = off; SET LOCAL lock_timeout = `
+const settings = `SET LOCAL row_security = off; SET LOCAL search_path = pg_catalog; SET LOCAL synchronize_seqscans = off; SET LOCAL lock_timeout = `
 
 // lockedAtOnce is how many tables one statement locks.
 const lockedAtOnce = 500
@@ -175,7 +174,7 @@ func (d *Database) begin(ctx context.Context, conn *pgx.Conn, tables []body.Tabl
 }
 
 func (d *Database) open(ctx context.Context, conn *pgx.Conn) error {
-	_, err := conn.PgConn().Exec(ctx, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; "+settings+
+	_, err := conn.PgConn().Exec(ctx, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; "+postgres.Unlimited(conn.PgConn())+"; "+settings+
 		strconv.FormatInt(max(1, d.options.LockTimeout.Milliseconds()), 10)).ReadAll()
 	return err
 }

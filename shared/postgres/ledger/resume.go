@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
 	"tidemark/shared/apply"
 	"tidemark/shared/fault"
 	"tidemark/shared/position"
+	"tidemark/shared/postgres"
 )
 
 // Held is a range of the log that a recovery stopped before. An empty one says that the partition was to stop where the log
@@ -53,7 +55,7 @@ func (o *Operator) ResumeFlow(
 	arguments := map[string]any{"flow": flow, "replay": skip == "", "reason": skip}
 	err = o.act(ctx, "flow resume", arguments, func(tx pgx.Tx) (any, any, error) {
 		resumed = Resumed{}
-		err := o.lockCheckpoints(ctx, tx)
+		_, err := tx.Exec(ctx, postgres.LockCheckpoints(o.schema)) // appliers stay out
 		if err != nil {
 			return nil, nil, err
 		}
@@ -61,7 +63,7 @@ func (o *Operator) ResumeFlow(
 		if resumed.Held, life, err = o.readHeld(ctx, tx, id, flow); err != nil {
 			return nil, nil, err
 		}
-		if !sameHeld(resumed.Held, expected) {
+		if !slices.Equal(resumed.Held, expected) {
 			return nil, nil, fault.New(fault.Retryable, "what flow %s holds has changed meanwhile", flow).WithHint("run the command again")
 		}
 		if skip != "" {
@@ -75,12 +77,6 @@ func (o *Operator) ResumeFlow(
 		return life, resumed, nil
 	})
 	return resumed, err
-}
-
-// lockCheckpoints keeps appliers out: whoever changes the target's state has locked what they lock first.
-func (o *Operator) lockCheckpoints(ctx context.Context, tx pgx.Tx) error {
-	_, err := tx.Exec(ctx, "SELECT FROM "+o.schema+".checkpoint ORDER BY flow, topic, partition FOR UPDATE")
-	return err
 }
 
 func (o *Operator) readHeld(ctx context.Context, tx pgx.Tx, id position.TargetID, flow string) ([]Held, Life, error) {
@@ -128,18 +124,6 @@ func (o *Operator) heldFlows(ctx context.Context, tx pgx.Tx) ([]string, error) {
 		return nil, err
 	}
 	return pgx.CollectRows(rows, pgx.RowTo[string])
-}
-
-func sameHeld(a, b []Held) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
 }
 
 // leaveOut moves checkpoints behind what is held. Their record time becomes the act's, as StartFlow has it.

@@ -158,7 +158,7 @@ func (r *restoring) define(ctx context.Context, s *claim.Session, t task) error 
 		return nil
 	}
 	const deadlock, tries = "40P01", 3
-	for try := 1; try < tries && claim.StateOf(err) == deadlock; try++ {
+	for try := 1; try < tries && postgres.StateOf(err) == deadlock; try++ {
 		err = r.execute(ctx, s, t, "")
 	}
 	switch {

@@ -143,7 +143,7 @@ func actsAsReplica(ctx context.Context, s *claim.Session) (bool, error) {
 		err = failed
 	}
 	const noPrivilege = "42501"
-	if claim.StateOf(err) == noPrivilege {
+	if postgres.StateOf(err) == noPrivilege {
 		return false, nil
 	}
 	return err == nil, claim.Classify(err)
@@ -177,4 +177,4 @@ func unfit(err error) error {
 }
 
 // isRule says whether a constraint refuses rows.
-func isRule(err error) bool { return strings.HasPrefix(claim.StateOf(err), "23") }
+func isRule(err error) bool { return strings.HasPrefix(postgres.StateOf(err), "23") }

@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"golang.org/x/sync/errgroup"
 
@@ -252,23 +251,12 @@ func (r *restoring) prepare(ctx context.Context, s *claim.Session, u unit) (afte
 
 func quoted(t body.Table) string { return postgres.QuoteTable(t.Schema, t.Name.Name) }
 
-// copyIn gives a chunk to the server. Columns are named: the base has none that are generated.
+// copyIn gives a chunk to the server.
 func (r *restoring) copyIn(ctx context.Context, s *claim.Session, p piece) error {
 	table := r.base.Body.Tables[p.unit.table]
-	statement := "COPY " + quoted(table)
-	if len(table.Columns) > 0 {
-		names := make([]string, len(table.Columns))
-		for i, c := range table.Columns {
-			names[i] = postgres.QuoteName(c.Name)
-		}
-		statement += " (" + strings.Join(names, ", ") + ")"
-	}
-	statement += " FROM STDIN (FORMAT binary"
-	if r.freezes(p.unit) {
-		statement += ", FREEZE"
-	}
+	statement := ddl.CopyIn(quoted(table), table.Columns, r.freezes(p.unit))
 	chunk := table.Chunks[p.chunk]
-	tag, err := s.Conn().PgConn().CopyFrom(ctx, bytes.NewReader(p.plain), statement+")")
+	tag, err := s.Conn().PgConn().CopyFrom(ctx, bytes.NewReader(p.plain), statement)
 	switch {
 	case err == nil && tag.RowsAffected() == chunk.Rows:
 		return nil

@@ -91,17 +91,15 @@ func localeOf(ctx context.Context, conn *pgx.Conn) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	options := fmt.Sprintf(" ENCODING %s LC_COLLATE %s LC_CTYPE %s", quote(encoding), quote(collate), quote(ctype))
+	options := fmt.Sprintf(" ENCODING %s LC_COLLATE %s LC_CTYPE %s", postgres.QuoteText(encoding), postgres.QuoteText(collate), postgres.QuoteText(ctype))
 	switch provider {
 	case "i":
-		options += " LOCALE_PROVIDER icu ICU_LOCALE " + quote(locale)
+		options += " LOCALE_PROVIDER icu ICU_LOCALE " + postgres.QuoteText(locale)
 	case "b":
-		options += " LOCALE_PROVIDER builtin BUILTIN_LOCALE " + quote(locale)
+		options += " LOCALE_PROVIDER builtin BUILTIN_LOCALE " + postgres.QuoteText(locale)
 	}
 	return options, nil
 }
-
-func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
 
 // Identity tells databases apart, whatever their addresses say.
 type Identity struct {

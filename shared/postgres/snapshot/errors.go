@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/jackc/pgx/v5/pgconn"
-
 	"tidemark/shared/fault"
 	"tidemark/shared/postgres"
 )
@@ -35,20 +33,13 @@ const (
 	notInClients      = "22P05"
 )
 
-func stateOf(err error) string {
-	if server, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return server.Code
-	}
-	return ""
-}
-
 // isChange says whether beginning again may help: a table moved, somebody holds its lock, or something that only the
 // catalog knows went away while it was asked about (the server then says that a lookup failed).
 func isChange(err error) bool {
 	if errors.Is(err, errChanged) {
 		return true
 	}
-	switch stateOf(err) {
+	switch postgres.StateOf(err) {
 	case undefinedTable, undefinedSchema, undefinedObject, undefinedFunction, lockNotAvailable, deadlockDetected,
 		internalError:
 		return true
@@ -59,7 +50,7 @@ func isChange(err error) bool {
 // classify is postgres.Classify for one who only reads: nothing that a row holds is poison here.
 func classify(err error) error {
 	classified := postgres.Classify(err)
-	state := stateOf(err)
+	state := postgres.StateOf(err)
 	switch {
 	case err == nil:
 		return nil
@@ -93,7 +84,7 @@ func gone(cause error) error {
 
 // barred tells why a reader has not got its locks, and who stands in the way as far as anybody can tell.
 func barred(err error, who string) error {
-	if stateOf(err) != lockNotAvailable {
+	if postgres.StateOf(err) != lockNotAvailable {
 		return err
 	}
 	if who == "" {

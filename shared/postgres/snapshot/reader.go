@@ -10,6 +10,7 @@ import (
 
 	"tidemark/shared/backup"
 	"tidemark/shared/fault"
+	"tidemark/shared/postgres"
 	"tidemark/shared/postgres/snapshot/part"
 )
 
@@ -203,7 +204,7 @@ func (r *reader) ask(ctx context.Context, table readable, query string) ([][]str
 // same makes sure that the name led to the table that the snapshot means. A lock keeps a table from being renamed, and
 // nothing keeps its schema from it: a new schema under the old name holds tables without a row that the snapshot sees.
 func (r *reader) same(ctx context.Context, table readable) error {
-	results, err := r.conn.PgConn().Exec(ctx, "SELECT to_regclass("+part.Quote(table.SQL())+")::oid").ReadAll()
+	results, err := r.conn.PgConn().Exec(ctx, "SELECT to_regclass("+postgres.QuoteText(table.SQL())+")::oid").ReadAll()
 	if err != nil {
 		return about(table.Name, classify(err))
 	}

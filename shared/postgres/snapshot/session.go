@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -59,26 +58,14 @@ const (
 // from its first page on. Readers stand beside each other already, so none of them takes more of the target's cores.
 const settings = capture.Session + `;
 SET LOCAL lc_monetary = 'C';
-SET LOCAL statement_timeout = 0;
-SET LOCAL idle_in_transaction_session_timeout = 0;
 SET LOCAL synchronize_seqscans = off;
 SET LOCAL max_parallel_workers_per_gather = 0;
 SET LOCAL jit = off`
 
 // set sends the settings for the transaction. None of them takes a snapshot.
 func (s *Source) set(ctx context.Context, conn *pgx.Conn) error {
-	text := settings + ";\nSET LOCAL lock_timeout = " + strconv.FormatInt(max(1, s.options.LockTimeout.Milliseconds()), 10)
-	if hasTransactionTimeout(conn.PgConn().ParameterStatus("server_version")) {
-		text += ";\nSET LOCAL transaction_timeout = 0"
-	}
+	text := settings + ";\n" + postgres.Unlimited(conn.PgConn()) + ";\nSET LOCAL lock_timeout = " +
+		strconv.FormatInt(max(1, s.options.LockTimeout.Milliseconds()), 10)
 	_, err := conn.PgConn().Exec(ctx, text).ReadAll()
 	return classify(err)
-}
-
-// hasTransactionTimeout says whether a server of this version can end a transaction for its age.
-func hasTransactionTimeout(version string) bool {
-	const since = 17
-	digits := len(version) - len(strings.TrimLeft(version, "0123456789"))
-	major, err := strconv.Atoi(version[:digits])
-	return err == nil && major >= since
 }

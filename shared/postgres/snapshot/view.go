@@ -10,7 +10,7 @@ import (
 	"tidemark/shared/backup"
 	"tidemark/shared/fault"
 	"tidemark/shared/manifest/body"
-	"tidemark/shared/postgres/snapshot/part"
+	"tidemark/shared/postgres"
 )
 
 // view is one state of the database. The server forgets it when the exporter's session ends.
@@ -176,8 +176,8 @@ func (v *view) join(ctx context.Context, conn *pgx.Conn) error {
 	if err := v.source.set(ctx, conn); err != nil {
 		return err
 	}
-	if _, err := conn.PgConn().Exec(ctx, "SET TRANSACTION SNAPSHOT "+part.Quote(v.id)).ReadAll(); err != nil {
-		if stateOf(err) == "" {
+	if _, err := conn.PgConn().Exec(ctx, "SET TRANSACTION SNAPSHOT "+postgres.QuoteText(v.id)).ReadAll(); err != nil {
+		if postgres.StateOf(err) == "" {
 			return classify(err)
 		}
 		return gone(err) // also what a server says that never had it, behind an address that leads to several

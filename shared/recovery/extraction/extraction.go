@@ -22,16 +22,15 @@ import (
 
 // Options says what comes out of which archive to where.
 type Options struct {
-	Archive      *archive.Archive
-	HighWater    history.HighWater // nil: nobody remembers the newest manifest
-	Manifest     manifest.RunID    // that one and no other; zero: the newest that may be used
-	AllowOlder   string            // why a manifest may be older than what was seen
-	RequireFresh bool
-	Tables       []string // as a person names them: schema.table, each part in quotes where it must be
-	Into         string   // the schema's name, without quotes
-	Jobs         int      // objects that are fetched side by side
-	Database     Database
-	OnProgress   func(done, of int64) // of plain bytes
+	Archive    *archive.Archive
+	HighWater  history.HighWater // nil: nobody remembers the newest manifest
+	Manifest   manifest.RunID    // that one and no other; zero: the newest that may be used
+	AllowOlder string            // why a manifest may be older than what was seen
+	Tables     []string          // as a person names them: schema.table, each part in quotes where it must be
+	Into       string            // the schema's name, without quotes
+	Jobs       int               // objects that are fetched side by side
+	Database   Database
+	OnProgress func(done, of int64) // of plain bytes
 }
 
 // Database is where the tables come to.
@@ -71,7 +70,7 @@ type Plan struct {
 // Errors: a refusal.Error by name, ErrUnknownTable, the archive's and the database's own.
 func Prepare(ctx context.Context, o Options) (Plan, error) {
 	choice, warnings, err := recovery.Choose(ctx, recovery.Options{
-		Archive: o.Archive, HighWater: o.HighWater, Manifest: o.Manifest, AllowOlder: o.AllowOlder, RequireFresh: o.RequireFresh,
+		Archive: o.Archive, HighWater: o.HighWater, Manifest: o.Manifest, AllowOlder: o.AllowOlder,
 	})
 	plan := Plan{Choice: choice, Warnings: warnings}
 	if err != nil {

@@ -172,14 +172,7 @@ func (r *replay) enqueue(run record.Run) {
 	}
 }
 
-func (r *replay) ended() bool {
-	for p, end := range r.Ends {
-		if r.reached[p] < end || len(r.queues[p].left()) > 0 {
-			return false
-		}
-	}
-	return true
-}
+func (r *replay) ended() bool { return r.buffered == 0 && r.read() }
 
 func (r *replay) full() bool { return r.buffered >= mostBuffered || r.bytes >= mostBytes }
 

@@ -13,6 +13,7 @@ import (
 	"tidemark/shared/backup"
 	"tidemark/shared/fault"
 	"tidemark/shared/manifest"
+	"tidemark/shared/postgres"
 )
 
 // claim is a run that this process holds: a connection with an open transaction that locks the run's row.
@@ -106,8 +107,7 @@ func (c *claim) Fence(ctx context.Context, why string) error {
 	}
 	defer func() { _ = conn.Close(ctx) }() // committed or not, that is over
 	err = c.runs.inTransaction(ctx, conn, short(), func(tx pgx.Tx) error {
-		// Whoever changes the target's state has locked what appliers lock first.
-		if _, err := tx.Exec(ctx, "SELECT FROM "+c.runs.schema+".checkpoint ORDER BY flow, topic, partition FOR UPDATE"); err != nil {
+		if _, err := tx.Exec(ctx, postgres.LockCheckpoints(c.runs.schema)); err != nil {
 			return classify(err)
 		}
 		tag, err := tx.Exec(ctx, "UPDATE "+c.runs.schema+".target SET state = $2, reason = $3 WHERE incarnation = $1::uuid AND state = 'live'",

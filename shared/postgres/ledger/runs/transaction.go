@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"tidemark/shared/fault"
 	"tidemark/shared/postgres"
@@ -68,10 +67,7 @@ func rollback(ctx context.Context, tx pgx.Tx) error {
 // lockNotAvailable is the SQLSTATE of a lock that another session holds.
 const lockNotAvailable = "55P03"
 
-func isLocked(err error) bool {
-	server, ok := errors.AsType[*pgconn.PgError](err)
-	return ok && server.Code == lockNotAvailable
-}
+func isLocked(err error) bool { return postgres.StateOf(err) == lockNotAvailable }
 
 // classify gives an error of the driver its class. No record is written here, so nothing is poison: a value that the server
 // refuses is a mistake of this package.

@@ -1,10 +1,6 @@
 package claim
 
 import (
-	"errors"
-
-	"github.com/jackc/pgx/v5/pgconn"
-
 	"tidemark/shared/fault"
 	"tidemark/shared/postgres"
 )
@@ -21,19 +17,11 @@ func Classify(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case StateOf(err) == noPrivilege:
+	case postgres.StateOf(err) == noPrivilege:
 		return fault.New(fault.Misconfigured, "%w", classified).WithHint("recover as a role that may make schemas in the database " +
 			"and, where row security applies, has BYPASSRLS")
 	case fault.Is(classified, fault.Poison):
 		return fault.New(fault.Bug, "%w", classified)
 	}
 	return classified
-}
-
-// StateOf is the server's code for what went wrong, empty when it was not the server that said so.
-func StateOf(err error) string {
-	if server, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return server.Code
-	}
-	return ""
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"tidemark/shared/fault"
+	"tidemark/shared/postgres"
 	"tidemark/shared/recovery"
 )
 
@@ -46,7 +47,7 @@ func (h *Hold) take(ctx context.Context) error {
 	}
 	try, restored, err := h.Session.readTry(ctx, " FOR UPDATE")
 	switch {
-	case StateOf(err) == lockNotAvailable:
+	case postgres.StateOf(err) == lockNotAvailable:
 		return fault.New(fault.Retryable, "recovery %s is under way in another process: %w", h.try.RunID, Classify(err)).
 			WithHint("let that one end, or end it; then run the same command again")
 	case err != nil:

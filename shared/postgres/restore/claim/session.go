@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -74,28 +73,11 @@ func (s *Session) Run(ctx context.Context, statements string) error {
 	return err
 }
 
-// limits is what every transaction lifts: how long it takes is decided by the data.
-func (s *Session) limits() string {
-	limits := "SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0"
-	if hasTransactionTimeout(s.conn.PgConn().ParameterStatus("server_version")) {
-		limits += "; SET LOCAL transaction_timeout = 0"
-	}
-	return limits
-}
-
-// hasTransactionTimeout says whether a server of this version can end a transaction for its age.
-func hasTransactionTimeout(version string) bool {
-	const since = 17
-	digits := len(version) - len(strings.TrimLeft(version, "0123456789"))
-	major, err := strconv.Atoi(version[:digits])
-	return err == nil && major >= since
-}
-
 const begin = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; "
 
 // peek runs do in a transaction that changes nothing.
 func (s *Session) peek(ctx context.Context, do func() error) error {
-	if err := s.Run(ctx, begin+s.limits()+"; SET TRANSACTION READ ONLY"); err != nil {
+	if err := s.Run(ctx, begin+postgres.Unlimited(s.conn.PgConn())+"; SET TRANSACTION READ ONLY"); err != nil {
 		s.rollback(ctx)
 		return Classify(err)
 	}
@@ -121,7 +103,7 @@ func (s *Session) act(ctx context.Context, name string, do func() error) error {
 // open begins the transaction of an act.
 func (s *Session) open(ctx context.Context) error {
 	wait := strconv.FormatInt(max(1, s.db.options.LockTimeout.Milliseconds()), 10)
-	err := s.Run(ctx, begin+s.limits()+"; SET LOCAL lock_timeout = "+wait)
+	err := s.Run(ctx, begin+postgres.Unlimited(s.conn.PgConn())+"; SET LOCAL lock_timeout = "+wait)
 	if err != nil {
 		s.rollback(ctx)
 	}
@@ -145,7 +127,7 @@ func (s *Session) Conn() *pgx.Conn { return s.conn }
 //
 // Errors: those of do as they are.
 func (s *Session) Step(ctx context.Context, name, settings string, do func() error) (bool, error) {
-	err := s.Run(ctx, begin+s.limits()+"; SET LOCAL lock_timeout = 0; SET LOCAL synchronous_commit = off; "+settings)
+	err := s.Run(ctx, begin+postgres.Unlimited(s.conn.PgConn())+"; SET LOCAL lock_timeout = 0; SET LOCAL synchronous_commit = off; "+settings)
 	if err != nil {
 		s.rollback(ctx)
 		return false, Classify(err)

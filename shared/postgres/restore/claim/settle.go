@@ -89,7 +89,7 @@ func (s *Session) settledBefore(ctx context.Context, ours recovery.Try) error {
 
 // lockLife locks the checkpoints, so that nobody is between, and then the target, which must be as the claim left it.
 func (s *Session) lockLife(ctx context.Context, t recovery.Try) error {
-	err := s.Run(ctx, "SELECT FROM "+s.db.ledger+".checkpoint ORDER BY flow, topic, partition FOR UPDATE")
+	err := s.Run(ctx, postgres.LockCheckpoints(s.db.ledger))
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ func Move(sql string, moved Moved) string {
 	for i := 0; i < len(s.tokens); i++ {
 		if t := s.tokens[i]; t.kind == literal {
 			if name, is := regclass(s, i); is && moved.Sequences[name] {
-				put(t.start, t.end, quoteLiteral(postgres.QuoteTable(moved.Into, name.Name)))
+				put(t.start, t.end, postgres.QuoteText(postgres.QuoteTable(moved.Into, name.Name)))
 			}
 			continue
 		}
@@ -96,5 +96,3 @@ func Relations(sql string) []body.Name {
 	}
 	return names
 }
-
-func quoteLiteral(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }

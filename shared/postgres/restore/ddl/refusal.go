@@ -31,16 +31,8 @@ func (r *RefusalError) Error() string { return Explain(r.Err) }
 // Unwrap gives the driver's error.
 func (r *RefusalError) Unwrap() error { return r.Err }
 
-// StateOf is the server's code for what went wrong, empty when it was not the server that said so.
-func StateOf(err error) string {
-	if server, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return server.Code
-	}
-	return ""
-}
-
 // AboutRows says whether the server refuses values or what they are to each other.
 func AboutRows(err error) bool {
-	state := StateOf(err)
+	state := postgres.StateOf(err)
 	return strings.HasPrefix(state, "22") || strings.HasPrefix(state, "23")
 }

@@ -95,13 +95,10 @@ func (t Table) values(bound []string) (string, error) {
 		if strings.Contains(value, "\x00") {
 			return "", fault.New(fault.Bug, "a bound of table %s has a zero byte", t.Name)
 		}
-		values[i] = Quote(value) + "::" + t.Key[i].Type
+		values[i] = postgres.QuoteText(value) + "::" + t.Key[i].Type
 	}
 	return strings.Join(values, ", "), nil
 }
-
-// Quote makes a literal.
-func Quote(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
 
 // Columns is a list of names.
 func Columns(names []string) string {

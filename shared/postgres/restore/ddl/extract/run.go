@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"golang.org/x/sync/errgroup"
@@ -67,17 +66,13 @@ type run struct {
 	of   int64
 }
 
-// unlimited lifts what a server may end a transaction for: how long it takes is decided by the data.
-const unlimited = "SELECT set_config(name, '0', true) FROM pg_catalog.pg_settings WHERE name IN ('statement_timeout'," +
-	" 'idle_in_transaction_session_timeout', 'transaction_timeout')"
-
 func (r *run) run(ctx context.Context, statements string) error {
 	_, err := r.Conn.PgConn().Exec(ctx, statements).ReadAll()
 	return err
 }
 
 func (r *run) all(ctx context.Context) error {
-	err := r.run(ctx, "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; "+unlimited+"; "+r.Settings)
+	err := r.run(ctx, "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; "+postgres.Unlimited(r.Conn.PgConn())+"; "+r.Settings)
 	if err != nil {
 		return postgres.Classify(err)
 	}
@@ -229,15 +224,8 @@ func (r *run) copyIn(ctx context.Context, p piece, plain []byte) error {
 		return postgres.Classify(err)
 	}
 	into := postgres.QuoteTable(r.plan.into, p.table.Name.Name)
-	var columns []string
-	for _, c := range p.table.Columns {
-		columns = append(columns, postgres.QuoteName(c.Name))
-	}
-	if len(columns) > 0 {
-		into += " (" + strings.Join(columns, ", ") + ")"
-	}
 	chunk := p.table.Chunks[p.chunk]
-	tag, err := r.Conn.PgConn().CopyFrom(ctx, bytes.NewReader(plain), "COPY "+into+" FROM STDIN (FORMAT binary, FREEZE)")
+	tag, err := r.Conn.PgConn().CopyFrom(ctx, bytes.NewReader(plain), ddl.CopyIn(into, p.table.Columns, true))
 	switch {
 	case ddl.AboutRows(err):
 		return fault.New(fault.Corrupt, "object %s: %w", chunk.Object.Digest, postgres.Classify(err)).
